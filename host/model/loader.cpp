@@ -1,0 +1,75 @@
+// From a GGUF file's tensors to repacked weights.
+#include <cstring>
+
+#include "kernels/cpu/dequantize.hpp"
+#include "model/architecture.hpp"
+
+namespace outrider::model {
+namespace {
+
+class Loader {
+ public:
+  Loader(const formats::GgufFile& file, kernels::ThreadPool& pool) : file_(file), pool_(pool) {}
+
+  // A linear layer's weight, (rows, cols).
+  Result<kernels::PackedMatrix> matrix(const std::string& name, int64_t rows, int64_t cols) const {
+    const int64_t shape[] = {cols, rows};
+    OUTRIDER_TRY(const auto* tensor, file_.tensor(name, shape));
+    auto packed = kernels::PackedMatrix::pack(tensor->type, rows, cols, tensor->data, &pool_);
+    file_.release(*tensor);
+    return packed;
+  }
+
+  // A norm's weight or a bias, (n), as floats.
+  Result<std::vector<float>> vector(const std::string& name, int64_t n) const {
+    const int64_t shape[] = {n};
+    OUTRIDER_TRY(const auto* tensor, file_.tensor(name, shape));
+    std::vector<float> values(static_cast<size_t>(n));
+    kernels::dequantize_row(tensor->type, tensor->data.data(), n, values.data());
+    return values;
+  }
+
+  // The same, or empty when the file has none.
+  Result<std::vector<float>> vector_if_any(const std::string& name, int64_t n) const {
+    if (file_.find(name) == nullptr) return std::vector<float>{};
+    return vector(name, n);
+  }
+
+ private:
+  const formats::GgufFile& file_;
+  kernels::ThreadPool& pool_;
+};
+
+}  // namespace
+
+Result<Weights> load_weights(const formats::GgufFile& file, const Architecture& a, kernels::ThreadPool& pool) {
+  const Loader load(file, pool);
+  Weights weights;
+  OUTRIDER_TRY(weights.embedding, load.matrix("token_embd.weight", a.vocab_size, a.hidden_size));
+  OUTRIDER_TRY(weights.output_norm, load.vector("output_norm.weight", a.hidden_size));
+  if (file.find("output.weight") != nullptr) {
+    OUTRIDER_TRY(weights.head_storage, load.matrix("output.weight", a.vocab_size, a.hidden_size));
+  }
+  OUTRIDER_TRY(weights.head_bias, load.vector_if_any("output.bias", a.vocab_size));
+  weights.layers.resize(static_cast<size_t>(a.layers));
+  for (int32_t i = 0; i < a.layers; ++i) {
+    Layer& layer = weights.layers[static_cast<size_t>(i)];
+    const std::string block = "blk." + std::to_string(i) + ".";
+    OUTRIDER_TRY(layer.attention_norm, load.vector(block + "attn_norm.weight", a.hidden_size));
+    OUTRIDER_TRY(layer.q, load.matrix(block + "attn_q.weight", a.q_size(), a.hidden_size));
+    OUTRIDER_TRY(layer.k, load.matrix(block + "attn_k.weight", a.kv_size(), a.hidden_size));
+    OUTRIDER_TRY(layer.v, load.matrix(block + "attn_v.weight", a.kv_size(), a.hidden_size));
+    OUTRIDER_TRY(layer.q_bias, load.vector_if_any(block + "attn_q.bias", a.q_size()));
+    OUTRIDER_TRY(layer.k_bias, load.vector_if_any(block + "attn_k.bias", a.kv_size()));
+    OUTRIDER_TRY(layer.v_bias, load.vector_if_any(block + "attn_v.bias", a.kv_size()));
+    OUTRIDER_TRY(layer.output, load.matrix(block + "attn_output.weight", a.hidden_size, a.q_size()));
+    OUTRIDER_TRY(layer.output_bias, load.vector_if_any(block + "attn_output.bias", a.hidden_size));
+    OUTRIDER_TRY(layer.ffn_norm, load.vector(block + "ffn_norm.weight", a.hidden_size));
+    OUTRIDER_TRY(layer.gate, load.matrix(block + "ffn_gate.weight", a.ffn_size, a.hidden_size));
+    OUTRIDER_TRY(layer.up, load.matrix(block + "ffn_up.weight", a.ffn_size, a.hidden_size));
+    OUTRIDER_TRY(layer.down, load.matrix(block + "ffn_down.weight", a.hidden_size, a.ffn_size));
+  }
+  return weights;
+}
+
+}  // namespace outrider::model

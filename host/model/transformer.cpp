@@ -1,0 +1,184 @@
+#include "model/transformer.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+
+namespace outrider::model {
+namespace {
+
+using kernels::Activations;
+using kernels::AlignedBuffer;
+using kernels::Isa;
+using kernels::PackedMatrix;
+using kernels::Worker;
+
+// One output of a fused linear region.
+struct Linear {
+  const PackedMatrix& weight;         // (features, in)
+  const std::vector<float>* bias;     // (features) or empty
+  float* out;                         // [rows, features]
+};
+
+// Several linear layers of one input as one region: the threads share out all their output groups together, so that a narrow layer
+// (K and V of a grouped-query model) costs no barrier of its own and leaves no thread idle.
+template <size_t N>
+void linear(const Worker& worker, Isa isa, const Activations& in, const Linear (&outputs)[N]) {
+  int64_t total = 0;
+  for (const Linear& output : outputs) total += output.weight.groups();
+  const auto share = worker.share(total);
+  int64_t first = 0;
+  for (const Linear& output : outputs) {
+    const int64_t begin = std::max<int64_t>(share.begin - first, 0), end = std::min(share.end - first, output.weight.groups());
+    first += output.weight.groups();
+    if (begin >= end) continue;
+    const int64_t features = output.weight.rows();
+    kernels::matmul(isa, output.weight, in, output.out, features, begin, end);
+    if (output.bias == nullptr || output.bias->empty()) continue;
+    const int64_t from = begin * kernels::kLanes, to = std::min(end * kernels::kLanes, features);
+    for (int64_t row = 0; row < in.rows(); ++row) kernels::add(isa, output.out + row * features + from, output.bias->data() + from, to - from);
+  }
+}
+
+}  // namespace
+
+struct Transformer::Buffers {
+  AlignedBuffer<float> residual;   // [rows, hidden]: the stream that layers add to
+  AlignedBuffer<float> normed;     // [rows, hidden]
+  AlignedBuffer<float> q;          // [rows, q_size]
+  AlignedBuffer<float> k, v;       // [rows, kv_size]
+  AlignedBuffer<float> attended;   // [rows, q_size]
+  AlignedBuffer<float> gate, up;   // [rows, ffn]
+  AlignedBuffer<float> delta;      // [rows, hidden]: what a block adds to the stream
+  AlignedBuffer<float> wanted;     // [wanted rows, hidden]
+  AlignedBuffer<float> logits;     // [wanted rows, vocab]
+  Activations hidden_in, attended_in, ffn_in, head_in;
+  std::vector<kernels::AttentionRow> attention_rows;
+  std::vector<int32_t> wanted_rows;
+  kernels::AttentionScratch attention;
+
+  void ensure(const Architecture& a, const Batch& batch) {
+    const size_t rows = batch.rows.size();
+    residual.ensure(rows * a.hidden_size), normed.ensure(rows * a.hidden_size), delta.ensure(rows * a.hidden_size);
+    q.ensure(rows * a.q_size()), attended.ensure(rows * a.q_size());
+    k.ensure(rows * a.kv_size()), v.ensure(rows * a.kv_size());
+    gate.ensure(rows * a.ffn_size), up.ensure(rows * a.ffn_size);
+    wanted_rows.clear();
+    attention_rows.clear();
+    for (size_t r = 0; r < rows; ++r) {
+      const BatchRow& row = batch.rows[r];
+      assert(row.prefix + row.path_length == row.position + 1);
+      if (row.wants_logits) wanted_rows.push_back(static_cast<int32_t>(r));
+      attention_rows.push_back({q.data() + r * a.q_size(), attended.data() + r * a.q_size(), row.sequence->pages.data(), row.prefix,
+                                batch.paths.data() + row.path_begin, row.path_length});
+    }
+    wanted.ensure(wanted_rows.size() * a.hidden_size);
+    logits.ensure(wanted_rows.size() * static_cast<size_t>(a.vocab_size));
+    const auto m = static_cast<int64_t>(rows);
+    hidden_in.assign(normed.data(), m, a.hidden_size, a.hidden_size);
+    attended_in.assign(attended.data(), m, a.q_size(), a.q_size());
+    ffn_in.assign(gate.data(), m, a.ffn_size, a.ffn_size);
+    head_in.assign(wanted.data(), static_cast<int64_t>(wanted_rows.size()), a.hidden_size, a.hidden_size);
+  }
+};
+
+Transformer::Transformer(Architecture architecture, Weights weights, kernels::ThreadPool& pool, kernels::Isa isa)
+    : architecture_(std::move(architecture)), weights_(std::move(weights)), pool_(pool), isa_(isa), rope_table_(architecture_),
+      buffers_(std::make_unique<Buffers>()) {}
+
+Transformer::~Transformer() = default;
+
+Result<std::unique_ptr<Transformer>> Transformer::load(const formats::GgufFile& file, kernels::ThreadPool& pool, kernels::Isa isa) {
+  OUTRIDER_TRY(Architecture architecture, read_architecture(file));
+  OUTRIDER_TRY(Weights weights, load_weights(file, architecture, pool));
+  return std::make_unique<Transformer>(std::move(architecture), std::move(weights), pool, isa);
+}
+
+// Every thread walks this same list; a barrier stands wherever a verb reads what other threads wrote. Steps over rows split by row,
+// linear layers by output feature, attention by KV head, chunk and row block: no split changes a bit.
+std::span<const float> Transformer::forward(const Batch& batch, KvCache& cache) {
+  const Architecture& a = architecture_;
+  Buffers& b = *buffers_;
+  b.ensure(a, batch);
+  if (batch.rows.empty()) return {};
+  int32_t last_position = 0;
+  for (const BatchRow& row : batch.rows) last_position = std::max(last_position, row.position);
+  rope_table_.grow(last_position + 1);
+
+  const auto rows = static_cast<int64_t>(batch.rows.size());
+  const int64_t hidden = a.hidden_size;
+  const kernels::AttentionShape shape{a.heads, a.attention_scale};
+  kernels::attention_prepare(b.attention, cache.layer(0), shape, b.attention_rows, pool_.size());
+  const int64_t attention_items = kernels::attention_items(cache.layer(0), b.attention_rows);
+
+  pool_.run([&](const Worker& worker) {
+    const auto mine = worker.share(rows);
+    const auto norm_and_quantize = [&](const std::vector<float>& weight) {
+      for (int64_t r = mine.begin; r < mine.end; ++r) {
+        kernels::rms_norm(isa_, b.residual.data() + r * hidden, weight.data(), hidden, a.norm_epsilon, b.normed.data() + r * hidden);
+      }
+      b.hidden_in.quantize(isa_, mine.begin, mine.end);
+    };
+    const auto add_to_stream = [&] {
+      kernels::add(isa_, b.residual.data() + mine.begin * hidden, b.delta.data() + mine.begin * hidden, (mine.end - mine.begin) * hidden);
+    };
+
+    for (int64_t r = mine.begin; r < mine.end; ++r) weights_.embedding.dequantize_row(batch.rows[r].token, b.residual.data() + r * hidden);
+    for (int32_t l = 0; l < a.layers; ++l) {
+      const Layer& layer = weights_.layers[static_cast<size_t>(l)];
+      const kernels::KvLayer kv = cache.layer(l);
+
+      norm_and_quantize(layer.attention_norm);
+      worker.barrier();
+      linear(worker, isa_, b.hidden_in,
+             {{layer.q, &layer.q_bias, b.q.data()}, {layer.k, &layer.k_bias, b.k.data()}, {layer.v, &layer.v_bias, b.v.data()}});
+      worker.barrier();
+      for (int64_t r = mine.begin; r < mine.end; ++r) {
+        const BatchRow& row = batch.rows[r];
+        const float* angles = rope_table_.row(row.position);
+        float* k = b.k.data() + r * a.kv_size();
+        kernels::rope(isa_, b.q.data() + r * a.q_size(), a.heads, a.head_dim, a.rotary, a.rope_pairs, angles);
+        kernels::rope(isa_, k, a.kv_heads, a.head_dim, a.rotary, a.rope_pairs, angles);
+        kernels::kv_store(isa_, kv, row.sequence->pages.data(), row.slot, k, b.v.data() + r * a.kv_size());
+      }
+      worker.barrier();
+      const auto items = worker.share(attention_items);
+      kernels::attention_partial(isa_, kv, shape, b.attention_rows, b.attention, worker.index, items.begin, items.end);
+      worker.barrier();
+      kernels::attention_combine(isa_, kv, shape, b.attention_rows, b.attention, mine.begin, mine.end);
+      b.attended_in.quantize(isa_, mine.begin, mine.end);
+      worker.barrier();
+      linear(worker, isa_, b.attended_in, {{layer.output, &layer.output_bias, b.delta.data()}});
+      worker.barrier();
+      add_to_stream();
+
+      norm_and_quantize(layer.ffn_norm);
+      worker.barrier();
+      linear(worker, isa_, b.hidden_in, {{layer.gate, nullptr, b.gate.data()}, {layer.up, nullptr, b.up.data()}});
+      worker.barrier();
+      for (int64_t r = mine.begin; r < mine.end; ++r) {
+        float* gate = b.gate.data() + r * a.ffn_size;
+        kernels::silu_multiply(isa_, gate, b.up.data() + r * a.ffn_size, a.ffn_size, gate);
+      }
+      b.ffn_in.quantize(isa_, mine.begin, mine.end);
+      worker.barrier();
+      linear(worker, isa_, b.ffn_in, {{layer.down, nullptr, b.delta.data()}});
+      worker.barrier();
+      add_to_stream();
+    }
+    if (b.wanted_rows.empty()) return;  // the same for every thread
+
+    worker.barrier();
+    const auto wanted = worker.share(static_cast<int64_t>(b.wanted_rows.size()));
+    for (int64_t i = wanted.begin; i < wanted.end; ++i) {
+      kernels::rms_norm(isa_, b.residual.data() + b.wanted_rows[i] * hidden, weights_.output_norm.data(), hidden, a.norm_epsilon,
+                        b.wanted.data() + i * hidden);
+    }
+    b.head_in.quantize(isa_, wanted.begin, wanted.end);
+    worker.barrier();
+    linear(worker, isa_, b.head_in, {{weights_.head(), &weights_.head_bias, b.logits.data()}});
+  });
+  return {b.logits.data(), b.wanted_rows.size() * static_cast<size_t>(a.vocab_size)};
+}
+
+}  // namespace outrider::model

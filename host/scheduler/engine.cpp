@@ -1,0 +1,408 @@
+#include "scheduler/engine.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <mutex>
+#include <random>
+#include <unordered_map>
+
+#include "scheduler/batch_builder.hpp"
+#include "scheduler/planner.hpp"
+#include "scheduler/sequence.hpp"
+#include "verify/acceptance.hpp"
+#include "verify/noise.hpp"
+
+namespace outrider::scheduler {
+
+std::string_view name(FinishReason reason) {
+  switch (reason) {
+    case FinishReason::stop: return "stop";
+    case FinishReason::length: return "length";
+    case FinishReason::cancelled: return "cancelled";
+    case FinishReason::error: return "error";
+  }
+  return "";
+}
+
+namespace {
+
+constexpr int32_t kCurveRows[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32};
+
+// The time of a pass over M rows relative to one row, measured on a short context; rows between the measured ones are interpolated, and
+// the curve is made monotonic, since a dip is noise. Takes about a tenth of a second on a small model.
+std::vector<double> measure_cost_curve(model::Transformer& target, model::KvCache& cache) {
+  using Clock = std::chrono::steady_clock;
+  constexpr int kRepeats = 2;
+  constexpr double kLongest = 0.25;  // seconds: a large model is measured up to fewer rows, and extrapolated
+  std::vector<double> curve{0, 1};
+  auto sequence = cache.reserve(kCurveRows[std::size(kCurveRows) - 1]);
+  if (!sequence) return curve;
+  double one = 0, spent = 0;
+  for (const int32_t rows : kCurveRows) {
+    model::Batch batch;
+    for (int32_t i = 0; i < rows; ++i) batch.add_contiguous(0, i, &*sequence, true);
+    double best = 1e9;
+    for (int repeat = 0; repeat <= kRepeats; ++repeat) {  // the first one warms the buffers and the caches
+      const auto start = Clock::now();
+      (void)target.forward(batch, cache);
+      const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+      spent += seconds;
+      if (repeat > 0) best = std::min(best, seconds);
+    }
+    if (rows == 1) {
+      one = best;
+      continue;
+    }
+    const auto from = static_cast<int32_t>(curve.size()) - 1;
+    const double begin = curve.back(), end = std::max(begin, best / one);
+    for (int32_t m = from + 1; m <= rows; ++m) curve.push_back(begin + (end - begin) * (m - from) / (rows - from));
+    if (spent > kLongest && rows >= 8) break;
+  }
+  cache.release(*sequence);
+  return curve;
+}
+
+}  // namespace
+
+struct Engine::State {
+  model::Transformer& target;
+  const text::Tokenizer& tokenizer;
+  EngineOptions options;
+  model::KvCache cache;
+  DraftPlanner planner{{0, 1}};
+  std::vector<std::unique_ptr<DrafterSlot>> drafters;
+  std::string default_drafter = "none";
+
+  uint64_t next_request = 1, next_sequence = 1;
+  std::deque<std::unique_ptr<Sequence>> waiting;
+  std::vector<std::unique_ptr<Sequence>> running;  // in order of admission
+  struct Outcome {
+    int32_t open;  // completions not finished yet
+    std::vector<Completion> completions;
+  };
+  std::unordered_map<uint64_t, Outcome> outcomes;
+
+  std::mutex cancel_mutex;
+  std::vector<uint64_t> cancelled;  // guarded by cancel_mutex
+
+  // Reused every step.
+  StepBatch step_batch;
+  std::vector<drafting::DraftRequest> draft_requests;
+  std::vector<drafting::VerifiedRequest> verified;
+
+  State(model::Transformer& target_, const text::Tokenizer& tokenizer_, EngineOptions options_)
+      : target(target_), tokenizer(tokenizer_), options(options_), cache(target.architecture(), options.kv_type, options.kv_positions) {}
+
+  DrafterSlot* find_drafter(const std::string& wanted);
+  void admit();
+  void start_drafter(Sequence& sequence);
+  void drop_cancelled();
+  void plan_and_propose();
+  void propose_with(DrafterSlot& slot, int32_t decoding);
+  void build_batch();
+  void accept_slice(const Slice& slice, std::span<const float> logits);
+  void tell_drafters();
+  void retire();
+};
+
+// ---- outside the step ----------------------------------------------------------------------------------------------------------------------
+
+Engine::Engine(model::Transformer& target, const text::Tokenizer& tokenizer, EngineOptions options) {
+  const int32_t trained = target.architecture().context_length;
+  if (options.context_length <= 0) options.context_length = trained;
+  if (options.kv_positions <= 0) options.kv_positions = std::max(options.context_length, 16384) + 64LL * options.max_running_requests;
+  if (options.draft_depth <= 0) options.draft_depth = options.draft_tokens;
+  state_ = std::make_unique<State>(target, tokenizer, options);
+}
+
+Engine::~Engine() {
+  for (auto& sequence : state_->running) {
+    if (sequence->drafter != nullptr) sequence->drafter->drafter->close(sequence->id);
+  }
+}
+
+Result<void> Engine::add_drafter(const std::string& name, std::unique_ptr<drafting::Drafter> drafter) {
+  if (name == "none") return Error{"drafter 'none': the name stands for plain decoding; choose another one"};
+  if (state_->find_drafter(name) != nullptr) return Error{"drafter '" + name + "': the name is taken; choose another one"};
+  if (state_->drafters.empty()) {
+    state_->default_drafter = name;
+    state_->planner = DraftPlanner(measure_cost_curve(state_->target, state_->cache));
+  }
+  state_->drafters.push_back(std::make_unique<DrafterSlot>(DrafterSlot{name, std::move(drafter), {}}));
+  return {};
+}
+
+void Engine::set_default_drafter(const std::string& name) { state_->default_drafter = name; }
+
+std::vector<drafting::DrafterReport> Engine::drafter_reports() const {
+  std::vector<drafting::DrafterReport> reports;
+  for (const auto& slot : state_->drafters) reports.push_back(slot->drafter->report());
+  return reports;
+}
+
+Result<uint64_t> Engine::submit(Request request) {
+  State& s = *state_;
+  const auto length = static_cast<int64_t>(request.prompt.size());
+  if (length == 0) return Error{"prompt: expected at least one token, found none; give a text (or let the vocabulary's BOS token begin it)"};
+  if (length >= s.options.context_length) {
+    return Error{"prompt: expected fewer tokens than the context of " + std::to_string(s.options.context_length) + ", found " + std::to_string(length) +
+                 "; shorten it, or raise model.context_length where the model allows"};
+  }
+  for (const int32_t token : request.prompt) {
+    if (token < 0 || token >= s.target.architecture().vocab_size) {
+      return Error{"prompt: expected tokens from 0 to " + std::to_string(s.target.architecture().vocab_size - 1) + ", found " + std::to_string(token) +
+                   "; use ids of this model's vocabulary"};
+    }
+  }
+  OUTRIDER_CHECK(verify::check(request.sampling, s.target.architecture().vocab_size));
+  const std::string& wanted = request.drafter.empty() ? s.default_drafter : request.drafter;
+  if (wanted != "none" && s.find_drafter(wanted) == nullptr) {
+    std::string known = "none";
+    for (const auto& slot : s.drafters) known += ", " + slot->name;
+    return Error{"drafter: expected one of " + known + ", found '" + wanted + "'; load it by configuration first"};
+  }
+  if (static_cast<int64_t>(s.waiting.size()) + request.sampling.n > s.options.queue_capacity) {
+    return Error{"queue: " + std::to_string(s.waiting.size()) + " of " + std::to_string(s.options.queue_capacity) +
+                 " places are taken; try again later, or raise schedule.queue_capacity"};
+  }
+
+  const uint64_t id = s.next_request++;
+  request.drafter = wanted;
+  if (!request.sampling.seed) {
+    std::random_device device;
+    request.sampling.seed = (static_cast<uint64_t>(device()) << 32) | device();
+  }
+  const auto shared = std::make_shared<const Request>(std::move(request));
+  State::Outcome& outcome = s.outcomes[id];
+  outcome.open = shared->sampling.n;
+  outcome.completions.resize(static_cast<size_t>(shared->sampling.n));
+  for (int32_t i = 0; i < shared->sampling.n; ++i) {
+    auto sequence = std::make_unique<Sequence>(s.next_sequence++, id, i, shared, verify::derived_seed(*shared->sampling.seed, i), s.tokenizer,
+                                               s.options.context_length, s.target.isa());
+    s.waiting.push_back(std::move(sequence));
+  }
+  return id;
+}
+
+void Engine::cancel(uint64_t request) {
+  const std::lock_guard lock(state_->cancel_mutex);
+  state_->cancelled.push_back(request);
+}
+
+bool Engine::finished(uint64_t request) const {
+  const auto found = state_->outcomes.find(request);
+  return found == state_->outcomes.end() || found->second.open == 0;
+}
+
+std::vector<Completion> Engine::take(uint64_t request) {
+  const auto found = state_->outcomes.find(request);
+  if (found == state_->outcomes.end()) return {};
+  auto completions = std::move(found->second.completions);
+  state_->outcomes.erase(found);
+  return completions;
+}
+
+Result<std::vector<Completion>> Engine::complete(Request request) {
+  OUTRIDER_TRY(const uint64_t id, submit(std::move(request)));
+  while (!finished(id)) step();
+  return take(id);
+}
+
+int32_t Engine::context_length() const { return state_->options.context_length; }
+const model::Transformer& Engine::target() const { return state_->target; }
+const std::vector<double>& Engine::cost_curve() const { return state_->planner.curve(); }
+
+// ---- the step ------------------------------------------------------------------------------------------------------------------------------
+
+bool Engine::step() {
+  State& s = *state_;
+  s.drop_cancelled();
+  s.admit();
+  if (s.running.empty()) return !s.waiting.empty();
+  s.plan_and_propose();
+  s.build_batch();
+  const std::span<const float> logits = s.target.forward(s.step_batch.batch, s.cache);
+  for (const Slice& slice : s.step_batch.slices) s.accept_slice(slice, logits);
+  s.tell_drafters();
+  s.retire();
+  return !s.running.empty() || !s.waiting.empty();
+}
+
+DrafterSlot* Engine::State::find_drafter(const std::string& wanted) {
+  for (const auto& slot : drafters) {
+    if (slot->name == wanted) return slot.get();
+  }
+  return nullptr;
+}
+
+void Engine::State::drop_cancelled() {
+  const std::lock_guard lock(cancel_mutex);
+  for (const uint64_t request : cancelled) {
+    for (auto& sequence : running) {
+      if (sequence->request_id == request) sequence->finish(FinishReason::cancelled);
+    }
+    for (auto& sequence : waiting) {
+      if (sequence->request_id == request) sequence->finish(FinishReason::cancelled);
+    }
+  }
+  if (!cancelled.empty()) retire();
+  cancelled.clear();
+}
+
+// First come, first served: a request that does not fit yet waits, and those behind it with it, so that none starves.
+void Engine::State::admit() {
+  while (!waiting.empty() && static_cast<int32_t>(running.size()) < options.max_running_requests) {
+    Sequence& sequence = *waiting.front();
+    if (sequence.remaining() <= 0) {
+      sequence.finish(FinishReason::length);
+    } else if (const int64_t positions = sequence.widest(options.draft_tokens); positions > cache.capacity()) {
+      sequence.finish(FinishReason::error, "memory: the request can need " + std::to_string(positions) + " cache positions of " +
+                                               std::to_string(cache.capacity()) + "; lower max_tokens, or raise memory.kv_tokens");
+    } else if (auto kv = cache.reserve(positions)) {
+      sequence.kv = std::move(*kv);
+      sequence.admitted();
+      start_drafter(sequence);
+    } else {
+      return;
+    }
+    running.push_back(std::move(waiting.front()));
+    waiting.pop_front();
+  }
+}
+
+void Engine::State::start_drafter(Sequence& sequence) {
+  const Request& request = *sequence.request;
+  DrafterSlot* slot = find_drafter(request.drafter);
+  if (slot == nullptr) return;
+  if (!slot->drafter->open(sequence.id, request.prompt, request.sampling.temperature, sequence.seed, sequence.remaining())) return;
+  sequence.drafter = slot;
+  sequence.result.drafter = slot->name;
+}
+
+// Each drafter is asked once for all its requests. A request that is still reading its prompt is not asked, nor is one whose draft
+// would cost more than it is expected to bring.
+void Engine::State::plan_and_propose() {
+  int32_t decoding = 0;
+  for (const auto& sequence : running) {
+    sequence->draft.clear();
+    decoding += sequence->decoding() ? 1 : 0;
+  }
+  for (const auto& slot : drafters) propose_with(*slot, decoding);
+}
+
+void Engine::State::propose_with(DrafterSlot& slot, int32_t decoding) {
+  draft_requests.clear();
+  for (const auto& sequence : running) {
+    if (sequence->drafter != &slot || !sequence->decoding()) continue;
+    const int32_t deepest = std::min(options.draft_depth, sequence->remaining() - 1);  // a draft beyond the output's end is of no use
+    int32_t nodes = options.draft_tokens;
+    if (options.use_planner) nodes = planner.budget(sequence->history, slot.history, std::min(nodes, deepest), decoding - 1, decoding - 1);
+    if (nodes <= 0 || deepest <= 0) continue;
+    draft_requests.push_back({sequence->id, sequence->tokens, sequence->new_tokens, nodes, deepest, {}});
+    sequence->new_tokens = 0;
+  }
+  if (draft_requests.empty()) return;
+  slot.drafter->propose(draft_requests);
+  for (auto& draft_request : draft_requests) {
+    for (const auto& sequence : running) {
+      if (sequence->id == draft_request.request) sequence->draft = std::move(draft_request.draft);
+    }
+  }
+}
+
+// Decoding requests first, then prompts, as far as the pass has room; the rest waits for the next step.
+void Engine::State::build_batch() {
+  step_batch.clear();
+  int32_t room = options.max_batch_rows;
+  for (const auto& sequence : running) {
+    if (!sequence->decoding() || room < 1) continue;
+    if (1 + sequence->draft.size() > room) sequence->draft.clear();
+    step_batch.add_decode(*sequence);
+    room -= 1 + sequence->draft.size();
+  }
+  int32_t prefill = std::min(options.prefill_chunk, std::max(room, 1));
+  for (const auto& sequence : running) {
+    if (sequence->decoding() || prefill < 1) continue;
+    step_batch.add_prefill(*sequence, prefill);
+    prefill -= step_batch.slices.back().rows;
+  }
+}
+
+void Engine::State::accept_slice(const Slice& slice, std::span<const float> logits) {
+  Sequence& sequence = *slice.sequence;
+  if (!slice.yields) {
+    sequence.cached += slice.rows;
+    return;
+  }
+  const auto vocab = static_cast<size_t>(target.architecture().vocab_size);
+  const auto row = [&](int32_t node) {
+    const auto values = logits.subspan(static_cast<size_t>(slice.first_logits + 1 + node) * vocab, vocab);
+    if (sequence.request->on_logits) sequence.request->on_logits(values);
+    return values;
+  };
+  const bool decoded = sequence.decoding();
+  const int32_t root_slot = sequence.cached + (decoded ? 0 : slice.rows - 1);
+  auto accepted = verify::accept(sequence.draft, sequence.law, sequence.length(), row, [&](int32_t token) { return sequence.take_token(token); });
+  if (!accepted.ok()) {
+    sequence.finish(FinishReason::error, accepted.error().message);
+    return;
+  }
+  const auto correct = static_cast<int32_t>(accepted->nodes.size());
+  if (decoded) {
+    ++sequence.result.speculation.rounds;
+    sequence.result.speculation.drafted += sequence.draft.size();
+    sequence.result.speculation.correct_drafts += correct;
+    if (sequence.drafter != nullptr && sequence.draft.size() > 0) {
+      std::vector<int32_t> depths(static_cast<size_t>(sequence.draft.size()));
+      int32_t deepest = 0;
+      for (int32_t i = 0; i < sequence.draft.size(); ++i) {
+        const int32_t parent = sequence.draft.parents[static_cast<size_t>(i)];
+        depths[static_cast<size_t>(i)] = parent < 0 ? 1 : depths[static_cast<size_t>(parent)] + 1;
+        deepest = std::max(deepest, depths[static_cast<size_t>(i)]);
+      }
+      sequence.history.record(deepest, correct);
+      sequence.drafter->history.record(deepest, correct);
+    }
+  }
+  if (!is_chain(sequence.draft)) {
+    std::vector<int32_t> slots;
+    for (const int32_t node : accepted->nodes) slots.push_back(root_slot + 1 + node);
+    cache.commit_path(sequence.kv, slots, root_slot + 1);
+  }
+  sequence.cached = root_slot + 1 + correct;
+  if (sequence.drafter != nullptr && sequence.draft.size() > 0) {
+    sequence.accepted_nodes = std::move(accepted->nodes);
+    sequence.bonus_token = accepted->tokens.back();
+  }
+}
+
+// on_verified, one call a drafter, for the requests it proposed for.
+void Engine::State::tell_drafters() {
+  for (const auto& slot : drafters) {
+    verified.clear();
+    for (const Slice& slice : step_batch.slices) {
+      const Sequence& sequence = *slice.sequence;
+      if (sequence.drafter != slot.get() || sequence.draft.size() == 0) continue;
+      verified.push_back({sequence.id, sequence.accepted_nodes, sequence.bonus_token});
+    }
+    if (!verified.empty()) slot->drafter->on_verified(verified);
+  }
+}
+
+// Streams what was taken and lets finished sequences go.
+void Engine::State::retire() {
+  const auto let_go = [this](std::unique_ptr<Sequence>& sequence) {
+    sequence->emit();
+    if (!sequence->done()) return false;
+    if (sequence->drafter != nullptr) sequence->drafter->drafter->close(sequence->id);
+    cache.release(sequence->kv);
+    Outcome& outcome = outcomes[sequence->request_id];
+    outcome.completions[static_cast<size_t>(sequence->index)] = std::move(sequence->result);
+    --outcome.open;
+    return true;
+  };
+  std::erase_if(running, let_go);
+  std::erase_if(waiting, [&](std::unique_ptr<Sequence>& sequence) { return sequence->done() && let_go(sequence); });
+}
+
+}  // namespace outrider::scheduler

@@ -1,0 +1,188 @@
+#include "scheduler/runtime.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "base/log.hpp"
+#include "drafting/draft_host.hpp"
+#include "formats/gguf.hpp"
+#include "text/tokenizer_data.hpp"
+
+namespace outrider::scheduler {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path models_folder() {
+  if (const char* folder = std::getenv("OUTRIDER_MODELS"); folder != nullptr && *folder != '\0') return folder;
+  if (const char* home = std::getenv("HOME"); home != nullptr && *home != '\0') return fs::path(home) / ".cache/outrider/models";
+  return ".cache/outrider/models";
+}
+
+// Settings that name something this build does not have are refused, never ignored.
+Result<void> check_supported(const config::RuntimeContext& context) {
+  const auto refuse = [](const std::string& field, const std::string& expected, const std::string& found) {
+    return Error{field + ": expected " + expected + ", found '" + found + "', which this build does not offer; change the setting"};
+  };
+  if (context.get_device().kind != "cpu") return refuse("device.kind", "cpu", context.get_device().kind);
+  const auto& model = context.get_model();
+  if (model.load_format != "auto" && model.load_format != "gguf") return refuse("model.load_format", "auto or gguf", model.load_format);
+  if (model.quantization != "auto") return refuse("model.quantization", "auto", model.quantization);
+  const auto& exec = context.get_exec();
+  for (const auto& [field, value] : {std::pair<std::string, std::string>{"attention_backend", exec.attention_backend},
+                                     {"prefill_attention_backend", exec.prefill_attention_backend.value_or("auto")},
+                                     {"decode_attention_backend", exec.decode_attention_backend.value_or("auto")}}) {
+    if (value != "auto" && value != "cpu") return refuse("exec." + field, "auto or cpu", value);
+  }
+  if (context.get_parallel().backend != "none") return refuse("parallel.backend", "none", context.get_parallel().backend);
+  if (context.get_parallel().ranks != 1) return refuse("parallel.ranks", "1", std::to_string(context.get_parallel().ranks));
+  return {};
+}
+
+Result<kernels::Isa> choose_isa(const std::string& wanted) {
+  if (wanted == "auto") return kernels::best_isa();
+  const auto available = kernels::available_isas();
+  const auto isa = kernels::isa_from_name(wanted);
+  if (isa && std::find(available.begin(), available.end(), *isa) != available.end()) return *isa;
+  std::string names;
+  for (const kernels::Isa a : available) names += (names.empty() ? "" : ", ") + std::string(kernels::isa_name(a));
+  return Error{"device.isa: expected one this processor runs (" + names + "), found '" + wanted + "'; set it to auto"};
+}
+
+// Cores this process may use, as its CPU affinity says.
+int usable_cores() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
+
+Result<std::string> read_file(const std::string& path, const std::string& what) {
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream text;
+  if (!in || !(text << in.rdbuf())) return Error{what + ": " + path + " cannot be read; check the path and its permissions"};
+  return text.str();
+}
+
+Result<void> read_chat_template(const config::RuntimeContext& context, const formats::GgufFile& file, Runtime& runtime) {
+  if (const auto& path = context.get_model().chat_template) {
+    OUTRIDER_TRY(std::string source, read_file(*path, "model.chat_template"));
+    auto parsed = text::ChatTemplate::parse(std::move(source));
+    if (!parsed.ok()) return parsed.error().within(*path);
+    runtime.chat_template = *std::move(parsed);
+    return {};
+  }
+  if (!file.has("tokenizer.chat_template")) return {};
+  OUTRIDER_TRY(const std::string_view source, file.string("tokenizer.chat_template"));
+  auto parsed = text::ChatTemplate::parse(std::string(source));
+  if (parsed.ok()) {
+    runtime.chat_template = *std::move(parsed);
+  } else {
+    runtime.chat_template_problem = parsed.error().within("the model's chat template").message;
+  }
+  return {};
+}
+
+EngineOptions engine_options(const config::RuntimeContext& context) {
+  EngineOptions options;
+  const auto& schedule = context.get_schedule();
+  options.max_running_requests = static_cast<int32_t>(schedule.max_running_requests);
+  options.queue_capacity = static_cast<int32_t>(schedule.queue_capacity);
+  options.max_batch_rows = static_cast<int32_t>(schedule.max_batch_rows);
+  options.prefill_chunk = static_cast<int32_t>(schedule.prefill_chunk);
+  options.kv_positions = context.get_memory().kv_tokens;
+  options.kv_type = context.get_memory().kv_type == "f32" ? kernels::KvType::f32 : kernels::KvType::f16;
+  options.context_length = static_cast<int32_t>(context.get_model().context_length);
+  const auto& spec = context.get_spec();
+  options.draft_tokens = static_cast<int32_t>(spec.draft_tokens);
+  options.draft_depth = static_cast<int32_t>(spec.draft_depth);
+  options.use_planner = spec.planner;
+  return options;
+}
+
+drafting::TargetInfo target_info(const Runtime& runtime, const EngineOptions& options) {
+  const model::Architecture& a = runtime.target->architecture();
+  drafting::TargetInfo info;
+  info.vocab_size = a.vocab_size;
+  info.hidden_size = a.hidden_size;
+  info.layers = a.layers;
+  info.context_length = options.context_length;
+  info.max_requests = options.max_running_requests;
+  info.bos = runtime.tokenizer->bos().value_or(-1);
+  info.eos = runtime.tokenizer->eos().value_or(-1);
+  info.architecture = a.name;
+  info.tokenizer_fingerprint = runtime.tokenizer->fingerprint();
+  return info;
+}
+
+// Hands each drafter asked for over to the engine; one that is refused is reported, and the run goes on without it.
+Result<void> add_drafters(config::RuntimeContext& context, const RuntimeOptions& options, const EngineOptions& engine, Runtime& runtime) {
+  std::vector<std::string> names = options.drafters;
+  const std::string configured = context.get_spec().algorithm;
+  if (configured != "none" && std::find(names.begin(), names.end(), configured) == names.end()) names.insert(names.begin(), configured);
+  const bool required = context.get_spec().require_drafter;
+  const text::Tokenizer& tokenizer = *runtime.tokenizer;
+  const drafting::Tokenize tokenize = [&tokenizer](std::string_view text) -> Result<std::vector<int32_t>> {
+    return tokenizer.encode(text, false, false);
+  };
+  for (const std::string& name : names) {
+    if (name == "none") continue;
+    auto drafter = drafting::make_drafter(context, name, target_info(runtime, engine), tokenize);
+    if (drafter.ok()) {
+      OUTRIDER_CHECK(runtime.engine->add_drafter(name, *std::move(drafter)));
+      continue;
+    }
+    if (required) return drafter.error();
+    runtime.refusals.push_back(drafter.error().message);
+    log::warn("{}; decoding plainly", drafter.error().message);
+  }
+  const auto reports = runtime.engine->drafter_reports();
+  const bool loaded = std::any_of(reports.begin(), reports.end(), [&](const auto& report) { return report.name == configured; });
+  runtime.engine->set_default_drafter(loaded ? configured : "none");
+  return {};
+}
+
+}  // namespace
+
+Result<std::string> find_model(const std::string& name_or_path) {
+  std::error_code ignored;
+  if (fs::is_regular_file(name_or_path, ignored)) return name_or_path;
+  const fs::path folder = models_folder();
+  const fs::path cached = folder / (name_or_path + ".gguf");
+  if (name_or_path.find('/') == std::string::npos && fs::is_regular_file(cached, ignored)) return cached.string();
+  std::string known;
+  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+    if (entry.path().extension() == ".gguf") known += (known.empty() ? "" : ", ") + entry.path().stem().string();
+  }
+  return Error{"model: expected a GGUF file or the name of a fetched model, found '" + name_or_path + "'; in " + folder.string() + " there " +
+               (known.empty() ? "is none" : "is " + known) + "; fetch one with scripts/fetch-model NAME"};
+}
+
+Result<Runtime> make_runtime(config::RuntimeContext& context, const RuntimeOptions& options) {
+  OUTRIDER_CHECK(check_supported(context));
+  OUTRIDER_TRY(const kernels::Isa isa, choose_isa(context.get_device().isa));
+
+  Runtime runtime;
+  OUTRIDER_TRY(runtime.model_path, find_model(context.get_model().path));
+  OUTRIDER_TRY(const formats::GgufFile file, formats::GgufFile::open(runtime.model_path));
+  OUTRIDER_TRY(const std::string_view stated, file.value_or<std::string_view>("general.name", ""));
+  runtime.model_name = context.get_model().name.value_or(stated.empty() ? fs::path(runtime.model_path).stem().string() : std::string(stated));
+  OUTRIDER_TRY(text::TokenizerData data, text::read_tokenizer(file));
+  OUTRIDER_TRY(runtime.tokenizer, text::Tokenizer::create(std::move(data)));
+  OUTRIDER_CHECK(read_chat_template(context, file, runtime));
+  if (!options.engine) return runtime;
+
+  const auto threads = static_cast<int>(context.get_device().threads);
+  runtime.pool = std::make_unique<kernels::ThreadPool>(threads > 0 ? threads : usable_cores());
+  OUTRIDER_TRY(runtime.target, model::Transformer::load(file, *runtime.pool, isa));
+  EngineOptions engine = engine_options(context);
+  const int32_t trained = runtime.target->architecture().context_length;
+  if (engine.context_length == 0) engine.context_length = trained;
+  if (engine.context_length > trained) {
+    log::warn("model.context_length: {} is more than the {} the model was made for; quality falls beyond it", engine.context_length, trained);
+  }
+  runtime.engine = std::make_unique<Engine>(*runtime.target, *runtime.tokenizer, engine);
+  OUTRIDER_CHECK(add_drafters(context, options, engine, runtime));
+  return runtime;
+}
+
+}  // namespace outrider::scheduler

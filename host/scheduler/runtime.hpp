@@ -1,0 +1,42 @@
+// Everything a command needs, built from the published configuration: the model file's tokenizer, chat template and weights, the
+// engine, and the drafter that [spec] names, handed over as design/config-lifecycle asks.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "config/runtime_context.hpp"
+#include "scheduler/engine.hpp"
+#include "text/chat_template.hpp"
+#include "text/tokenizer.hpp"
+
+namespace outrider::scheduler {
+
+struct Runtime {
+  std::string model_path;
+  std::string model_name;                             // general.name, or the file's stem
+  std::unique_ptr<text::Tokenizer> tokenizer;
+  std::optional<text::ChatTemplate> chat_template;    // absent: the model has none (a base model)
+  std::string chat_template_problem;                  // why there is none though the model names one; else empty
+  std::unique_ptr<kernels::ThreadPool> pool;
+  std::unique_ptr<model::Transformer> target;
+  std::unique_ptr<Engine> engine;
+  std::vector<std::string> refusals;                  // drafters asked for and refused: file, reason, remedy
+};
+
+// `drafters`: names to load besides [spec] algorithm (for a bench over several). A refused drafter is reported in `refusals`, or is an
+// error when [spec] require_drafter is set. `model` beats [model] path; both may be a file or a name known to the cache folder
+// ($OUTRIDER_MODELS, else ~/.cache/outrider/models).
+struct RuntimeOptions {
+  std::vector<std::string> drafters;
+  bool engine = true;  // false: tokenizer and template alone, no weights
+};
+Result<Runtime> make_runtime(config::RuntimeContext& context, const RuntimeOptions& options);
+
+// The file a model's name or path stands for. Errors name what was looked for, where, and what there is.
+Result<std::string> find_model(const std::string& name_or_path);
+
+}  // namespace outrider::scheduler

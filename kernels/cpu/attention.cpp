@@ -1,0 +1,175 @@
+// Cuts a batch into items, chooses the instruction set, and stores keys and values.
+#include "kernels/cpu/attention.hpp"
+
+#include <algorithm>
+#include <cassert>
+
+#include "kernels/cpu/attention_ops.hpp"
+
+namespace outrider::kernels {
+namespace {
+
+const AttentionOps& ops(Isa isa) {
+  switch (isa) {
+    case Isa::scalar: return kAttentionScalar;
+    case Isa::avx2: return kAttentionAvx2;
+    case Isa::avx512:
+    case Isa::avx512_vnni: return kAttentionAvx512;  // attention has no integer products
+  }
+  return kAttentionScalar;
+}
+
+int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// Neighbouring rows of one sequence. Its items are numbered chunk by chunk, then KV head by KV head, then block by block, so that
+// the blocks that read one chunk of one head follow each other.
+struct Run {
+  size_t first_row;
+  int64_t rows, blocks, chunks;
+  [[nodiscard]] int64_t items(int kv_heads) const { return blocks * chunks * kv_heads; }
+};
+
+Run run_at(std::span<const AttentionRow> rows, size_t first) {
+  size_t end = first;
+  int32_t longest = 0;
+  for (; end < rows.size() && rows[end].pages == rows[first].pages; ++end) longest = std::max(longest, rows[end].length());
+  const auto count = static_cast<int64_t>(end - first);
+  return {first, count, divide_up(count, kAttentionRowBlock), divide_up(longest, kAttentionChunk)};
+}
+
+std::byte* page_of(const KvLayer& layer, const int32_t* pages, int32_t slot) {
+  return layer.data + static_cast<size_t>(pages[slot / kPagePositions]) * layer.page_bytes();
+}
+
+// Copies one position: a lane of the transposed keys, a row of each head's values.
+template <class T>
+void move_position(const KvLayer& layer, const std::byte* from_page, size_t from, std::byte* to_page, size_t to) {
+  const size_t head_dim = static_cast<size_t>(layer.head_dim), features = static_cast<size_t>(layer.kv_heads) * head_dim;
+  const T* from_keys = reinterpret_cast<const T*>(from_page);
+  T* to_keys = reinterpret_cast<T*>(to_page);
+  for (size_t d = 0; d < features; ++d) to_keys[d * kPagePositions + to] = from_keys[d * kPagePositions + from];
+  const T* from_values = from_keys + features * kPagePositions;
+  T* to_values = to_keys + features * kPagePositions;
+  for (size_t h = 0; h < static_cast<size_t>(layer.kv_heads); ++h)
+    std::copy_n(from_values + (h * kPagePositions + from) * head_dim, head_dim, to_values + (h * kPagePositions + to) * head_dim);
+}
+
+}  // namespace
+
+void kv_store(Isa isa, const KvLayer& layer, const int32_t* pages, int32_t slot, const float* k, const float* v) {
+  const int64_t features = static_cast<int64_t>(layer.kv_heads) * layer.head_dim;
+  const int lane = slot % kPagePositions;
+  std::byte* page = page_of(layer, pages, slot);
+  if (layer.type == KvType::f16) {
+    auto* keys = reinterpret_cast<uint16_t*>(page);
+    ops(isa).store_key_f16(k, features, keys + lane);
+    uint16_t* values = keys + features * kPagePositions;
+    for (int64_t h = 0; h < layer.kv_heads; ++h)
+      ops(isa).store_f16(v + h * layer.head_dim, layer.head_dim, values + (h * kPagePositions + lane) * layer.head_dim);
+    return;
+  }
+  auto* keys = reinterpret_cast<float*>(page);
+  for (int64_t d = 0; d < features; ++d) keys[d * kPagePositions + lane] = k[d];
+  float* values = keys + features * kPagePositions;
+  for (int64_t h = 0; h < layer.kv_heads; ++h)
+    std::copy_n(v + h * layer.head_dim, layer.head_dim, values + (h * kPagePositions + lane) * layer.head_dim);
+}
+
+void kv_move(const KvLayer& layer, const int32_t* pages, int32_t from, int32_t to) {
+  if (from == to) return;
+  const std::byte* from_page = page_of(layer, pages, from);
+  std::byte* to_page = page_of(layer, pages, to);
+  const size_t from_lane = static_cast<size_t>(from % kPagePositions), to_lane = static_cast<size_t>(to % kPagePositions);
+  if (layer.type == KvType::f16)
+    move_position<uint16_t>(layer, from_page, from_lane, to_page, to_lane);
+  else
+    move_position<float>(layer, from_page, from_lane, to_page, to_lane);
+}
+
+void attention_prepare(AttentionScratch& scratch, const KvLayer& layer, const AttentionShape& shape, std::span<const AttentionRow> rows,
+                       int threads) {
+  assert(layer.head_dim % 16 == 0 && layer.head_dim <= 256 && shape.heads % layer.kv_heads == 0);
+  int32_t longest = 1;
+  for (const AttentionRow& row : rows) longest = std::max(longest, row.length());
+  scratch.chunks = divide_up(longest, kAttentionChunk);
+  const size_t parts = rows.size() * static_cast<size_t>(shape.heads) * static_cast<size_t>(scratch.chunks);
+  scratch.partial_out.ensure(parts * static_cast<size_t>(layer.head_dim));
+  scratch.partial_max.ensure(parts);
+  scratch.partial_sum.ensure(parts);
+  const size_t most_queries = kAttentionRowBlock * static_cast<size_t>(shape.heads / layer.kv_heads);
+  scratch.score.ensure(static_cast<size_t>(threads) * most_queries * kScratchPerQuery);
+}
+
+int64_t attention_items(const KvLayer& layer, std::span<const AttentionRow> rows) {
+  int64_t items = 0;
+  for (size_t first = 0; first < rows.size();) {
+    const Run run = run_at(rows, first);
+    items += run.items(layer.kv_heads);
+    first += static_cast<size_t>(run.rows);
+  }
+  return items;
+}
+
+void attention_partial(Isa isa, const KvLayer& layer, const AttentionShape& shape, std::span<const AttentionRow> rows,
+                       AttentionScratch& scratch, int thread, int64_t item_begin, int64_t item_end) {
+  const int group = shape.heads / layer.kv_heads;
+  const size_t head_bytes = layer.element_bytes() * static_cast<size_t>(layer.head_dim) * kPagePositions;
+  const size_t keys_bytes = head_bytes * static_cast<size_t>(layer.kv_heads);
+  float* own_scratch = scratch.score.data() + static_cast<int64_t>(thread) * kAttentionRowBlock * group * kScratchPerQuery;
+  int64_t run_begin = 0;  // the number of the run's first item
+  for (size_t first = 0; first < rows.size() && run_begin < item_end;) {
+    const Run run = run_at(rows, first);
+    const int64_t run_items = run.items(layer.kv_heads);
+    for (int64_t i = std::max<int64_t>(item_begin - run_begin, 0); i < std::min(item_end - run_begin, run_items); ++i) {
+      const int64_t block = i % run.blocks, kv_head = i / run.blocks % layer.kv_heads, chunk = i / run.blocks / layer.kv_heads;
+      const int64_t row = static_cast<int64_t>(first) + block * kAttentionRowBlock;
+      const int64_t part = (row * shape.heads + kv_head * group) * scratch.chunks + chunk;
+      ops(isa).partial({
+          .data = layer.data,
+          .page_bytes = layer.page_bytes(),
+          .keys_offset = static_cast<size_t>(kv_head) * head_bytes,
+          .values_offset = keys_bytes + static_cast<size_t>(kv_head) * head_bytes,
+          .type = layer.type,
+          .head_dim = layer.head_dim,
+          .group = group,
+          .first_query = kv_head * group * layer.head_dim,
+          .scale = shape.scale,
+          .rows = rows.data() + row,
+          .row_count = static_cast<int>(std::min<int64_t>(kAttentionRowBlock, run.rows - block * kAttentionRowBlock)),
+          .chunk_begin = static_cast<int32_t>(chunk * kAttentionChunk),
+          .scratch = own_scratch,
+          .out = scratch.partial_out.data() + part * layer.head_dim,
+          .max = scratch.partial_max.data() + part,
+          .sum = scratch.partial_sum.data() + part,
+          .row_stride = shape.heads * scratch.chunks,
+          .head_stride = scratch.chunks,
+      });
+    }
+    run_begin += run_items;
+    first += static_cast<size_t>(run.rows);
+  }
+}
+
+void attention_combine(Isa isa, const KvLayer& layer, const AttentionShape& shape, std::span<const AttentionRow> rows,
+                       const AttentionScratch& scratch, int64_t begin, int64_t end) {
+  const int64_t parts = shape.heads * scratch.chunks;
+  for (int64_t r = begin; r < end; ++r) {
+    const AttentionRow& row = rows[static_cast<size_t>(r)];
+    if (row.length() == 0) {  // nothing is seen: the output is zero
+      std::fill_n(row.out, static_cast<int64_t>(shape.heads) * layer.head_dim, 0.0f);
+      continue;
+    }
+    ops(isa).combine({
+        .partial_out = scratch.partial_out.data() + r * parts * layer.head_dim,
+        .partial_max = scratch.partial_max.data() + r * parts,
+        .partial_sum = scratch.partial_sum.data() + r * parts,
+        .heads = shape.heads,
+        .head_dim = layer.head_dim,
+        .chunks = scratch.chunks,
+        .used = divide_up(row.length(), kAttentionChunk),
+        .out = row.out,
+    });
+  }
+}
+
+}  // namespace outrider::kernels

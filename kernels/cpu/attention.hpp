@@ -1,0 +1,87 @@
+// The KV cache's layout and attention over it. The cache is paged, 16 positions a page, which is also a SIMD vector: keys lie
+// transposed (one position a lane), so a score is one chain of fused multiply-adds over the head's features and needs no horizontal sum.
+//
+// Numeric law, the same for every instruction set, row count and thread count. With p the absolute position:
+//   score[p]   = (chain of fma over features 0..head_dim-1, from 0, of q[d] * k[p][d]) * scale
+//   positions are cut into chunks of kAttentionChunk by absolute position; in each chunk, over the positions the row sees:
+//     m_c = max score;  w[p] = exp(score[p] - m_c);  l_c = sum of w in 16 virtual lanes (lane = p mod 16, ascending), added by the
+//     fixed tree of math.hpp;  o_c[d] = chain of fma over p ascending, from 0, of w[p] * v[p][d]
+//   m = max m_c;  f_c = exp(m_c - m);  l = chain of fma over c ascending of f_c * l_c;  o[d] likewise;  out[d] = o[d] / l
+// (all chunks, also where there is one only: exp(0) is exactly 1). reference_attention.hpp is the specification. A NaN in a row's query,
+// or in a position it sees, makes its output NaN; slots it does not see may hold anything.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "kernels/aligned_buffer.hpp"
+#include "kernels/cpu/isa.hpp"
+
+namespace outrider::kernels {
+
+inline constexpr int kPagePositions = 16;
+inline constexpr int kAttentionChunk = 512;  // positions; a multiple of kPagePositions
+inline constexpr int kAttentionRowBlock = 8;  // rows an item holds: with a group of 3 they are 24 query vectors, two passes over the keys
+
+enum class KvType { f16, f32 };
+
+// One layer's cache. Page p holds, for each KV head h: keys [head_dim][16], then for each head: values [16][head_dim].
+struct KvLayer {
+  std::byte* data;    // pages * page_bytes()
+  KvType type;
+  int kv_heads;
+  int head_dim;       // a multiple of 16, at most 256
+
+  [[nodiscard]] size_t element_bytes() const { return type == KvType::f16 ? 2 : 4; }
+  [[nodiscard]] size_t page_bytes() const { return 2 * element_bytes() * static_cast<size_t>(kv_heads) * head_dim * kPagePositions; }
+};
+
+// Writes one position's keys and values [kv_heads * head_dim] into slot `slot` of the sequence whose page table is `pages`
+// (slot / 16 indexes it). F16 rounds to nearest even.
+void kv_store(Isa isa, const KvLayer& layer, const int32_t* pages, int32_t slot, const float* k, const float* v);
+
+// Copies slot `from` to slot `to` of one sequence (both within its page table).
+void kv_move(const KvLayer& layer, const int32_t* pages, int32_t from, int32_t to);
+
+// One query row. It sees positions [0, prefix), at the slots of the same numbers, then the positions prefix, prefix + 1, … at the
+// slots that `path` names (a tree node's ancestors and itself; empty when all that is seen is contiguous).
+struct AttentionRow {
+  const float* q;        // [heads * head_dim], after RoPE
+  float* out;            // [heads * head_dim]
+  const int32_t* pages;  // rows of one sequence share the pointer and stand next to each other
+  int32_t prefix;
+  const int32_t* path;
+  int32_t path_length;   // >= 0; a row that sees nothing at all gets zeros
+  [[nodiscard]] int32_t length() const { return prefix + path_length; }
+};
+
+struct AttentionShape {
+  int heads;
+  float scale;
+};
+
+// Partial results between the two phases; reused, grows to the largest batch seen.
+struct AttentionScratch {
+  AlignedBuffer<float> partial_out;   // [rows, heads, chunks, head_dim]
+  AlignedBuffer<float> partial_max;   // [rows, heads, chunks]
+  AlignedBuffer<float> partial_sum;   // [rows, heads, chunks]
+  AlignedBuffer<float> score;         // [threads, query vectors of an item, kScratchPerQuery of attention_ops.hpp]
+  int64_t chunks = 0;
+};
+
+// Sizes the scratch for a batch. Not thread-safe; call once before the phases.
+void attention_prepare(AttentionScratch& scratch, const KvLayer& layer, const AttentionShape& shape, std::span<const AttentionRow> rows,
+                       int threads);
+
+// Phase one, over items [0, attention_items): any split over threads gives the same bits. An item is one KV head, one chunk and
+// one block of neighbouring rows of one sequence, which share every load of K and V (with all the query heads of the KV head).
+int64_t attention_items(const KvLayer& layer, std::span<const AttentionRow> rows);
+void attention_partial(Isa isa, const KvLayer& layer, const AttentionShape& shape, std::span<const AttentionRow> rows,
+                       AttentionScratch& scratch, int thread, int64_t item_begin, int64_t item_end);
+
+// Phase two (after a barrier): combines the chunks of rows [begin, end) into their `out`.
+void attention_combine(Isa isa, const KvLayer& layer, const AttentionShape& shape, std::span<const AttentionRow> rows,
+                       const AttentionScratch& scratch, int64_t begin, int64_t end);
+
+}  // namespace outrider::kernels

@@ -1,0 +1,40 @@
+#include "kernels/cpu/isa.hpp"
+
+namespace outrider::kernels {
+
+std::string_view isa_name(Isa isa) {
+  switch (isa) {
+    case Isa::scalar: return "scalar";
+    case Isa::avx2: return "avx2";
+    case Isa::avx512: return "avx512";
+    case Isa::avx512_vnni: return "avx512_vnni";
+  }
+  return "unknown";
+}
+
+std::optional<Isa> isa_from_name(std::string_view name) {
+  for (const Isa isa : {Isa::scalar, Isa::avx2, Isa::avx512, Isa::avx512_vnni})
+    if (isa_name(isa) == name) return isa;
+  return std::nullopt;
+}
+
+std::vector<Isa> available_isas() {
+  std::vector<Isa> isas{Isa::scalar};
+  // The builtin also asks whether the operating system saves the wide registers.
+  __builtin_cpu_init();
+  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") || !__builtin_cpu_supports("f16c")) return isas;
+  isas.push_back(Isa::avx2);
+  if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512bw") || !__builtin_cpu_supports("avx512vl") ||
+      !__builtin_cpu_supports("avx512dq"))
+    return isas;
+  isas.push_back(Isa::avx512);
+  if (__builtin_cpu_supports("avx512vnni")) isas.push_back(Isa::avx512_vnni);
+  return isas;
+}
+
+Isa best_isa() {
+  static const Isa best = available_isas().back();
+  return best;
+}
+
+}  // namespace outrider::kernels

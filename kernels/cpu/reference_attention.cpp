@@ -1,0 +1,55 @@
+#include "kernels/cpu/reference_attention.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <vector>
+
+#include "kernels/cpu/attention.hpp"
+#include "kernels/cpu/math.hpp"
+#include "kernels/cpu/reference_math.hpp"
+
+namespace outrider::kernels::reference {
+
+void attention(const float* q, const KvView& keys, const KvView& values, int kv_head, int64_t positions, float scale, float* out) {
+  const int head_dim = keys.head_dim;
+  struct Chunk {
+    float max, sum;
+    std::vector<float> out;
+  };
+  std::vector<Chunk> chunks;
+  for (int64_t begin = 0; begin < positions; begin += kAttentionChunk) {
+    const int64_t end = std::min<int64_t>(begin + kAttentionChunk, positions);
+    std::vector<float> score;
+    for (int64_t p = begin; p < end; ++p) {
+      float sum = 0.0f;
+      for (int d = 0; d < head_dim; ++d) sum = std::fma(q[d], keys.at(p, kv_head)[d], sum);
+      score.push_back(sum * scale);
+    }
+    Chunk chunk{*std::max_element(score.begin(), score.end()), 0.0f, std::vector<float>(static_cast<size_t>(head_dim), 0.0f)};
+    std::array<float, 16> lanes{};
+    for (int64_t p = begin; p < end; ++p) {
+      const float weight = exp_scalar(score[static_cast<size_t>(p - begin)] - chunk.max);
+      lanes[static_cast<size_t>(p % 16)] += weight;
+      for (int d = 0; d < head_dim; ++d) {
+        float& sum = chunk.out[static_cast<size_t>(d)];
+        sum = std::fma(weight, values.at(p, kv_head)[d], sum);
+      }
+    }
+    chunk.sum = tree_sum(lanes);
+    chunks.push_back(std::move(chunk));
+  }
+
+  float max = chunks[0].max;
+  for (const Chunk& chunk : chunks) max = std::max(max, chunk.max);
+  float length = 0.0f;
+  std::fill_n(out, head_dim, 0.0f);
+  for (const Chunk& chunk : chunks) {
+    const float factor = exp_scalar(chunk.max - max);
+    length = std::fma(factor, chunk.sum, length);
+    for (int d = 0; d < head_dim; ++d) out[d] = std::fma(factor, chunk.out[static_cast<size_t>(d)], out[d]);
+  }
+  for (int d = 0; d < head_dim; ++d) out[d] /= length;
+}
+
+}  // namespace outrider::kernels::reference

@@ -1,0 +1,20 @@
+// The specification of attention.hpp's numeric law: plain loops over one query vector, with keys and values given as floats
+// in the order of their positions, no pages and no blocks. Tests compare every instruction set with it, bit for bit.
+#pragma once
+
+#include <cstdint>
+
+namespace outrider::kernels::reference {
+
+// Keys or values of one sequence as floats (already rounded to the cache's type), [positions][kv_heads][head_dim].
+struct KvView {
+  const float* data;
+  int kv_heads;
+  int head_dim;
+  [[nodiscard]] const float* at(int64_t position, int kv_head) const { return data + (position * kv_heads + kv_head) * head_dim; }
+};
+
+// Attention of one query head q[head_dim] over positions [0, positions), positions >= 1, into out[head_dim].
+void attention(const float* q, const KvView& keys, const KvView& values, int kv_head, int64_t positions, float scale, float* out);
+
+}  // namespace outrider::kernels::reference

@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+"""Commands that answer without running the model, and how the program says that it was asked wrongly."""
+
+import json
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+from outrider import BINARY, DRAFTER, FAILED, OK, USAGE, run
+
+COMMANDS = ["generate", "chat", "bench", "drafters", "models", "config", "tokenize", "detokenize", "render", "score"]
+
+
+class Help(unittest.TestCase):
+    def test_every_command_shows_examples(self):
+        for command in COMMANDS:
+            with self.subTest(command):
+                outcome = run(command, "--help")
+                self.assertEqual(outcome.code, OK)
+                self.assertIn("Example", outcome.out)
+                self.assertIn(f"outrider {command}", outcome.out)
+
+    def test_the_exit_codes_are_in_the_help(self):
+        outcome = run("--help")
+        self.assertEqual(outcome.code, OK)
+        for code in ("0 ", "1 ", "2 ", "3 ", "130 "):
+            self.assertIn(f"\n  {code}", outcome.out)
+        for command in COMMANDS:
+            self.assertIn(command, outcome.out)
+
+    def test_the_version_is_told(self):
+        self.assertRegex(run("--version").out, r"^outrider \d+\.\d+\.\d+\n$")
+
+
+class WrongCommandLines(unittest.TestCase):
+    def refused(self, *arguments):
+        outcome = run(*arguments)
+        self.assertEqual(outcome.code, USAGE, outcome)
+        self.assertTrue(outcome.err.startswith("error: "), outcome.err)
+        self.assertEqual(outcome.out, "")
+        return outcome.err
+
+    def test_no_command_or_an_unknown_one_is_a_usage_error(self):
+        self.refused()
+        self.assertIn("--help", self.refused("fly"))
+
+    def test_an_unknown_option_is_a_usage_error_that_names_it(self):
+        self.assertIn("--spead", self.refused("generate", "--spead", "1", "-p", "x"))
+
+    def test_values_out_of_range_are_usage_errors_that_name_field_and_value(self):
+        for option, value, field in (
+                ("--temperature", "-1", "temperature"), ("--top-p", "1.5", "top_p"), ("--logit-bias", "7", "logit-bias"),
+                ("--draft-tokens", "0", "draft_tokens"), ("--n", "0", "n"), ("--max-tokens", "many", "max-tokens")):
+            with self.subTest(option):
+                message = self.refused("generate", f"{option}={value}", "-p", "x")
+                self.assertIn(field, message)
+                self.assertIn(value, message)
+
+
+class Configuration(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.file = pathlib.Path(self.folder.name) / "outrider.toml"
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    def test_a_bad_file_is_told_with_place_and_nearest_name(self):
+        self.file.write_text("[spec]\nalgorithm = 'none'\ndraft_tokns = 4\n")
+        outcome = run("config", "check", self.file)
+        self.assertEqual(outcome.code, USAGE, outcome)
+        told = outcome.out + outcome.err
+        self.assertIn(f"{self.file}:3:1", told)
+        self.assertIn("draft_tokens", told)
+        self.assertEqual(run("generate", "--config", self.file, "--prompt", "x").code, USAGE)
+
+    def test_a_good_file_is_good_and_what_is_shown_can_be_read_again(self):
+        self.file.write_text("[spec]\ndraft_tokens = 4\n")
+        self.assertEqual(run("config", "check", self.file).code, OK)
+        shown = run("config", "show", "--config", self.file, "--set", "spec.draft_depth=3")
+        self.assertEqual(shown.code, OK, shown)
+        self.file.write_text(shown.out)
+        again = json.loads(run("config", "show", "--json", self.file).out)
+        self.assertIn("draft_tokens", json.dumps(again))
+        self.assertEqual(run("config", "check", self.file).code, OK)
+
+    def test_the_schema_is_json(self):
+        self.assertIn("properties", run("config", "schema").json())
+
+    def test_a_value_is_explained_by_its_steps(self):
+        outcome = run("config", "explain", "spec.draft_tokens", "--set", "spec.draft_tokens=5")
+        self.assertEqual(outcome.code, OK, outcome)
+        self.assertIn("default", outcome.out)
+        self.assertIn("--set", outcome.out)
+        self.assertEqual(run("config", "explain", "spec.draft_tokns").code, USAGE)
+
+    def test_the_drafts_copy_is_explained_with_the_targets_context_length(self):
+        outcome = run("config", "explain", "--draft", "model.context_length")
+        self.assertEqual(outcome.code, OK, outcome)
+        self.assertIn("8192", outcome.out)
+
+
+class Lists(unittest.TestCase):
+    def test_the_default_model_is_listed_as_here(self):
+        outcome = run("models", "--json")
+        self.assertEqual(outcome.code, OK)
+        model = {entry["name"]: entry for entry in outcome.json()}["smollm2-135m-instruct"]
+        self.assertTrue(model["file"].endswith("smollm2-135m-instruct.gguf"))
+        self.assertEqual(model["licence"], "Apache-2.0")
+        self.assertIn("gemma-3-270m", run("models").out)
+
+    def test_the_drafter_that_comes_with_the_program_is_found_and_loadable(self):
+        outcome = run("drafters", "--json")
+        self.assertEqual(outcome.code, OK)
+        drafter = {entry["name"]: entry for entry in outcome.json()}[DRAFTER]
+        self.assertTrue(drafter["loadable"], drafter)
+        self.assertTrue(drafter["library"].endswith(".so"))
+        self.assertIsNone(drafter["why_not"])
+        self.assertIn(DRAFTER, run("drafters").out)
+
+    def test_a_full_disk_behind_standard_output_is_a_failure(self):
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([BINARY, "models"], stdout=full, stderr=subprocess.PIPE, timeout=60)
+        self.assertEqual(done.returncode, FAILED)
+        self.assertIn(b"standard output", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,6 @@
+/* Never lets go of the process that opens it. */
+#include <unistd.h>
+
+__attribute__((constructor)) static void at_load(void) {
+  for (;;) pause();
+}

@@ -1,0 +1,322 @@
+#include "kernels/cpu/attention.hpp"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <numeric>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "kernels/cpu/reference_attention.hpp"
+#include "kernels/half.hpp"
+
+using namespace outrider::kernels;
+
+namespace {
+
+std::vector<float> random_floats(size_t n, uint32_t seed, float spread = 1.0f) {
+  std::mt19937 engine(seed);
+  std::normal_distribution<float> normal(0.0f, spread);
+  std::vector<float> out(n);
+  for (float& x : out) x = normal(engine);
+  return out;
+}
+
+struct Form {
+  int heads, kv_heads, head_dim;
+  KvType type;
+};
+
+std::string text(const Form& form) {
+  return std::to_string(form.heads) + "/" + std::to_string(form.kv_heads) + " heads of " + std::to_string(form.head_dim) +
+         (form.type == KvType::f16 ? " F16" : " F32");
+}
+
+// A cache for one layer whose pages a sequence owns in scattered order. Slots that nothing was stored in hold NaN, so that a kernel
+// which lets them touch a result is found out.
+struct Cache {
+  Cache(const Form& form, int32_t positions, uint32_t seed = 1) {
+    layer = {nullptr, form.type, form.kv_heads, form.head_dim};
+    pages.resize(static_cast<size_t>((positions + kPagePositions - 1) / kPagePositions));
+    std::iota(pages.begin(), pages.end(), 0);
+    std::shuffle(pages.begin(), pages.end(), std::mt19937(seed));
+    data.ensure(pages.size() * layer.page_bytes());
+    std::memset(data.data(), 0xff, data.size());
+    layer.data = data.data();
+  }
+  AlignedBuffer<std::byte> data;
+  KvLayer layer{};
+  std::vector<int32_t> pages;
+};
+
+// Keys, values and queries by position: what a row computes depends on its position alone, however it is batched.
+struct Sequence {
+  Sequence(const Form& form_, int32_t positions_, uint32_t seed) : form(form_), positions(positions_) {
+    const size_t features = static_cast<size_t>(form.kv_heads) * static_cast<size_t>(form.head_dim), n = static_cast<size_t>(positions);
+    k = random_floats(n * features, seed);
+    v = random_floats(n * features, seed + 1);
+    q = random_floats(n * static_cast<size_t>(form.heads) * static_cast<size_t>(form.head_dim), seed + 2, 2.0f);
+    rounded_k = k;
+    rounded_v = v;
+    if (form.type == KvType::f16)
+      for (auto* values : {&rounded_k, &rounded_v})
+        for (float& x : *values) x = f16_to_f32(f32_to_f16(x));
+  }
+  [[nodiscard]] size_t query_size() const { return static_cast<size_t>(form.heads) * static_cast<size_t>(form.head_dim); }
+  [[nodiscard]] const float* query(int32_t position) const { return q.data() + static_cast<size_t>(position) * query_size(); }
+  [[nodiscard]] float scale() const { return 1.0f / std::sqrt(static_cast<float>(form.head_dim)); }
+
+  void store(Isa isa, Cache& cache, int32_t position, int32_t slot) const {
+    const int64_t at = static_cast<int64_t>(position) * form.kv_heads * form.head_dim;
+    kv_store(isa, cache.layer, cache.pages.data(), slot, k.data() + at, v.data() + at);
+  }
+
+  // What the specification says of the query at `position`, which sees itself and all before it. Kept, as tests ask again.
+  const std::vector<float>& expected(int32_t position) {
+    auto& out = expected_[position];
+    if (out.empty()) {
+      out.resize(query_size());
+      const reference::KvView keys{rounded_k.data(), form.kv_heads, form.head_dim}, values{rounded_v.data(), form.kv_heads, form.head_dim};
+      for (int h = 0; h < form.heads; ++h)
+        reference::attention(query(position) + h * form.head_dim, keys, values, h / (form.heads / form.kv_heads), position + 1, scale(),
+                             out.data() + h * form.head_dim);
+    }
+    return out;
+  }
+
+  Form form;
+  int32_t positions;
+  std::vector<float> k, v, q, rounded_k, rounded_v;
+
+ private:
+  std::map<int32_t, std::vector<float>> expected_;
+};
+
+// Runs both phases as `threads` threads would, one after another, and returns the rows' outputs.
+std::vector<std::vector<float>> run(Isa isa, const Cache& cache, const Sequence& of, std::vector<AttentionRow> rows, int threads = 1) {
+  std::vector<std::vector<float>> out(rows.size(), std::vector<float>(of.query_size()));
+  for (size_t r = 0; r < rows.size(); ++r) rows[r].out = out[r].data();
+  const AttentionShape shape{of.form.heads, of.scale()};
+  AttentionScratch scratch;
+  attention_prepare(scratch, cache.layer, shape, rows, threads);
+  const int64_t items = attention_items(cache.layer, rows), count = static_cast<int64_t>(rows.size());
+  for (int t = 0; t < threads; ++t)
+    attention_partial(isa, cache.layer, shape, rows, scratch, t, items * t / threads, items * (t + 1) / threads);
+  for (int t = 0; t < threads; ++t)
+    attention_combine(isa, cache.layer, shape, rows, scratch, count * t / threads, count * (t + 1) / threads);
+  return out;
+}
+
+bool same(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+AttentionRow row_at(const Sequence& sequence, const Cache& cache, int32_t position) {
+  return {sequence.query(position), nullptr, cache.pages.data(), position + 1, nullptr, 0};
+}
+
+}  // namespace
+
+TEST_CASE("attention equals its specification to the bit for every instruction set, shape, type and context length") {
+  std::vector<int32_t> positions;
+  for (int32_t length = 1; length <= 40; ++length) positions.push_back(length - 1);
+  for (int32_t length = 500; length <= 530; ++length) positions.push_back(length - 1);
+  positions.push_back(1029);
+  for (Form form : {Form{9, 3, 64, KvType::f16}, Form{9, 3, 64, KvType::f32}, Form{14, 2, 128, KvType::f16}, Form{1, 1, 256, KvType::f16},
+                    Form{1, 1, 256, KvType::f32}, Form{4, 2, 112, KvType::f16}, Form{12, 1, 16, KvType::f32}}) {
+    Sequence sequence(form, 1030, 5);
+    for (Isa isa : available_isas()) {
+      INFO(isa_name(isa) << ", " << text(form));
+      Cache cache(form, 1030);
+      for (int32_t p = 0; p < 1030; ++p) sequence.store(isa, cache, p, p);
+      // In one batch, so blocks hold rows of very different lengths, and one by one.
+      std::vector<AttentionRow> rows;
+      for (int32_t p : positions) rows.push_back(row_at(sequence, cache, p));
+      const auto together = run(isa, cache, sequence, rows);
+      for (size_t r = 0; r < rows.size(); ++r) {
+        INFO("length " << positions[r] + 1);
+        REQUIRE(same(together[r], sequence.expected(positions[r])));
+        if (r % 9 == 0) REQUIRE(same(run(isa, cache, sequence, {rows[r]})[0], sequence.expected(positions[r])));
+      }
+    }
+  }
+}
+
+TEST_CASE("a row in a batch of 1 to 64 equals the row alone, across the border of two chunks") {
+  const Form form{3, 1, 64, KvType::f16};
+  Sequence sequence(form, 560, 6);
+  for (Isa isa : available_isas()) {
+    Cache cache(form, 560);
+    for (int32_t p = 0; p < 560; ++p) sequence.store(isa, cache, p, p);
+    for (int32_t m = 1; m <= 64; ++m) {
+      std::vector<AttentionRow> rows;
+      for (int32_t r = 0; r < m; ++r) rows.push_back(row_at(sequence, cache, 485 + r));
+      const auto out = run(isa, cache, sequence, rows, m % 3 + 1);
+      for (int32_t r = 0; r < m; ++r) {
+        INFO(isa_name(isa) << ", row " << r << " of " << m);
+        REQUIRE(same(out[static_cast<size_t>(r)], sequence.expected(485 + r)));
+      }
+    }
+  }
+}
+
+TEST_CASE("any split of the items over threads gives the same bits, for a batch of several sequences") {
+  const Form form{9, 3, 64, KvType::f16};
+  Sequence one(form, 1100, 7);
+  for (Isa isa : available_isas()) {
+    Cache cache(form, 2200);
+    // Two sequences share the layer; the second's page table is the back half of the pages.
+    const std::vector<int32_t> second(cache.pages.begin() + 69, cache.pages.end());
+    for (int32_t p = 0; p < 1100; ++p) one.store(isa, cache, p, p);
+    for (int32_t p = 0; p < 600; ++p) {
+      const int64_t at = static_cast<int64_t>(p) * form.kv_heads * form.head_dim;
+      kv_store(isa, cache.layer, second.data(), p, one.k.data() + at, one.v.data() + at);
+    }
+    std::vector<AttentionRow> rows;
+    for (int32_t p = 1080; p < 1093; ++p) rows.push_back(row_at(one, cache, p));
+    for (int32_t p : {3, 599, 511, 512}) {
+      rows.push_back(row_at(one, cache, p));
+      rows.back().pages = second.data();
+    }
+    rows.push_back(row_at(one, cache, 40));
+    const auto alone = run(isa, cache, one, rows, 1);
+    for (int threads : {2, 3, 5, 16, 1000}) {
+      INFO(isa_name(isa) << ", " << threads << " threads");
+      CHECK(run(isa, cache, one, rows, threads) == alone);
+    }
+    CHECK(same(alone[13], one.expected(3)));
+    CHECK(same(alone[14], one.expected(599)));
+    CHECK(same(alone[17], one.expected(40)));
+  }
+}
+
+TEST_CASE("a tree node's row equals the same positions stored contiguously") {
+  // Each node's path is 0..depth of its own slots; a sibling's slots in between must not be seen.
+  for (Form form : {Form{9, 3, 64, KvType::f16}, Form{2, 1, 32, KvType::f32}})
+    for (int32_t committed : {0, 1, 5, 16, 505, 511, 512, 700}) {
+      const int32_t depth = 10, slots_between = 7;
+      Sequence sequence(form, committed + depth, 8);
+      for (Isa isa : available_isas()) {
+        INFO(isa_name(isa) << ", " << text(form) << ", committed " << committed);
+        Cache cache(form, committed + depth * slots_between + 1);
+        for (int32_t p = 0; p < committed; ++p) sequence.store(isa, cache, p, p);
+        std::vector<int32_t> path;
+        for (int32_t d = 0; d < depth; ++d) {
+          path.push_back(committed + (d * 29 + 3) % (depth * slots_between));  // not in ascending order
+          sequence.store(isa, cache, committed + d, path.back());
+        }
+        std::vector<AttentionRow> rows;
+        for (int32_t d = 0; d < depth; ++d)
+          rows.push_back({sequence.query(committed + d), nullptr, cache.pages.data(), committed, path.data(), d + 1});
+        const auto out = run(isa, cache, sequence, rows, 2);
+        for (int32_t d = 0; d < depth; ++d) {
+          INFO("depth " << d);
+          REQUIRE(same(out[static_cast<size_t>(d)], sequence.expected(committed + d)));
+          REQUIRE(same(run(isa, cache, sequence, {rows[static_cast<size_t>(d)]})[0], sequence.expected(committed + d)));
+        }
+        // After acceptance the path's positions move to [committed, committed + depth). A path slot may itself be a destination, so
+        // they go through a second cache here; the rows then need no path.
+        Cache moved(form, committed + 2 * depth * slots_between);
+        for (int32_t p = 0; p < committed; ++p) sequence.store(isa, moved, p, p);
+        const int32_t beyond = committed + depth;
+        for (int32_t d = 0; d < depth; ++d) sequence.store(isa, moved, committed + d, beyond + d * 3);
+        for (int32_t d = 0; d < depth; ++d) kv_move(moved.layer, moved.pages.data(), beyond + d * 3, committed + d);
+        const int32_t last = committed + depth - 1;
+        REQUIRE(same(run(isa, moved, sequence, {row_at(sequence, moved, last)})[0], sequence.expected(last)));
+      }
+    }
+}
+
+TEST_CASE("a path may be longer than a chunk") {
+  const Form form{2, 2, 32, KvType::f16};
+  Sequence sequence(form, 600, 9);
+  std::vector<int32_t> slots(600);
+  std::iota(slots.begin(), slots.end(), 0);
+  std::shuffle(slots.begin() + 20, slots.end(), std::mt19937(3));
+  for (Isa isa : available_isas()) {
+    Cache cache(form, 600);
+    for (int32_t p = 0; p < 600; ++p) sequence.store(isa, cache, p, slots[static_cast<size_t>(p)]);
+    const AttentionRow row{sequence.query(599), nullptr, cache.pages.data(), 20, slots.data() + 20, 580};
+    CHECK(same(run(isa, cache, sequence, {row})[0], sequence.expected(599)));
+  }
+}
+
+TEST_CASE("attention over one position is that position's value, and over none is zero") {
+  const Form form{2, 1, 64, KvType::f32};
+  Sequence sequence(form, 1, 10);
+  for (Isa isa : available_isas()) {
+    Cache cache(form, 1);
+    sequence.store(isa, cache, 0, 0);
+    const auto out = run(isa, cache, sequence, {row_at(sequence, cache, 0)})[0];
+    for (size_t d = 0; d < 64; ++d) {
+      CHECK(out[d] == sequence.v[d]);
+      CHECK(out[64 + d] == sequence.v[d]);
+    }
+    AttentionRow empty = row_at(sequence, cache, 0);
+    empty.prefix = 0;
+    CHECK(run(isa, cache, sequence, {empty})[0] == std::vector<float>(128, 0.0f));
+  }
+}
+
+TEST_CASE("attention is the softmax average of the values") {
+  const Form form{1, 1, 16, KvType::f32};
+  Sequence sequence(form, 700, 11);
+  Cache cache(form, 700);
+  for (int32_t p = 0; p < 700; ++p) sequence.store(best_isa(), cache, p, p);
+  const auto out = run(best_isa(), cache, sequence, {row_at(sequence, cache, 699)})[0];
+  std::vector<double> average(16, 0.0);
+  double total = 0.0;
+  for (size_t p = 0; p < 700; ++p) {
+    double score = 0.0;
+    for (size_t d = 0; d < 16; ++d) score += static_cast<double>(sequence.query(699)[d]) * static_cast<double>(sequence.k[p * 16 + d]);
+    const double weight = std::exp(score / 4.0);
+    total += weight;
+    for (size_t d = 0; d < 16; ++d) average[d] += weight * static_cast<double>(sequence.v[p * 16 + d]);
+  }
+  for (size_t d = 0; d < 16; ++d) CHECK(static_cast<double>(out[d]) == Approx(average[d] / total).epsilon(1e-4).margin(1e-6));
+}
+
+TEST_CASE("a NaN in a row's query or in what it sees reaches its output, and no other row's") {
+  const Form form{3, 1, 64, KvType::f16};
+  for (Isa isa : available_isas()) {
+    Sequence sequence(form, 40, 12);
+    Cache cache(form, 40);
+    for (int32_t p = 0; p < 40; ++p) sequence.store(isa, cache, p, p);
+    auto spoiled = std::vector<float>(sequence.query(30), sequence.query(30) + sequence.query_size());
+    spoiled[5] = std::nanf("");
+    std::vector<AttentionRow> rows = {row_at(sequence, cache, 29), row_at(sequence, cache, 30), row_at(sequence, cache, 31)};
+    rows[1].q = spoiled.data();
+    const auto out = run(isa, cache, sequence, rows);
+    CHECK(same(out[0], sequence.expected(29)));
+    CHECK(std::isnan(out[1][0]));
+    CHECK(same(out[2], sequence.expected(31)));
+    CHECK(std::isnan(run(isa, cache, sequence, {[&] { auto row = row_at(sequence, cache, 39); row.prefix = 41; return row; }()})[0][0]));
+  }
+}
+
+TEST_CASE("stored keys and values are the same bytes for every instruction set, rounded to nearest even") {
+  for (Form form : {Form{3, 3, 64, KvType::f16}, Form{3, 3, 64, KvType::f32}}) {
+    Sequence sequence(form, 33, 13);
+    for (float special : {65519.0f, 65520.0f, -1e30f, 5.9604645e-8f, 2.9802322e-8f, 1e-30f, 2049.0f, 2051.0f}) {
+      sequence.k[7] = special;
+      sequence.v[11] = special;
+      Cache first(form, 33);
+      for (int32_t p = 0; p < 33; ++p) sequence.store(Isa::scalar, first, p, p);
+      for (Isa isa : available_isas()) {
+        Cache cache(form, 33);
+        for (int32_t p = 0; p < 33; ++p) sequence.store(isa, cache, p, p);
+        INFO(isa_name(isa) << ", " << text(form) << ", " << special);
+        CHECK(std::memcmp(first.data.data(), cache.data.data(), cache.data.size()) == 0);
+      }
+      if (form.type == KvType::f16) {
+        uint16_t key;
+        const std::byte* page = first.data.data() + static_cast<size_t>(first.pages[0]) * first.layer.page_bytes();
+        std::memcpy(&key, page + 7 * 16 * sizeof key, sizeof key);
+        CHECK(key == f32_to_f16(special));
+      }
+    }
+  }
+}

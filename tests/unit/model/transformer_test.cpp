@@ -1,0 +1,154 @@
+#include "model/transformer.hpp"
+
+#include <catch2/catch.hpp>
+#include <cstring>
+
+#include "support/tiny_model.hpp"
+
+using namespace outrider;
+using kernels::Isa;
+
+namespace {
+
+using Logits = std::vector<float>;
+
+bool same_bits(std::span<const float> a, std::span<const float> b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+// Logits of every position of `tokens`, run in passes of `chunk` rows.
+std::vector<Logits> run_chunks(model::Transformer& target, const std::vector<int32_t>& tokens, size_t chunk) {
+  model::KvCache cache(target.architecture(), kernels::KvType::f16, 512);
+  auto sequence = cache.reserve(static_cast<int64_t>(tokens.size()));
+  std::vector<Logits> all;
+  for (size_t begin = 0; begin < tokens.size(); begin += chunk) {
+    model::Batch batch;
+    const size_t end = std::min(tokens.size(), begin + chunk);
+    for (size_t i = begin; i < end; ++i) batch.add_contiguous(tokens[i], static_cast<int32_t>(i), &*sequence, true);
+    const auto logits = target.forward(batch, cache);
+    const auto vocab = static_cast<size_t>(target.architecture().vocab_size);
+    for (size_t i = 0; i < end - begin; ++i) all.emplace_back(logits.begin() + i * vocab, logits.begin() + (i + 1) * vocab);
+  }
+  return all;
+}
+
+std::vector<int32_t> some_tokens(size_t n, uint32_t seed = 5) {
+  std::mt19937 random(seed);
+  std::vector<int32_t> tokens(n);
+  for (int32_t& token : tokens) token = static_cast<int32_t>(random() % 47);
+  return tokens;
+}
+
+}  // namespace
+
+TEST_CASE("a row's logits have the same bits alone and in a pass of any size") {
+  kernels::ThreadPool pool(2);
+  for (const Isa isa : kernels::available_isas()) {
+    const auto target = tests::tiny_model(pool, isa);
+    const auto tokens = some_tokens(70);
+    const auto alone = run_chunks(*target, tokens, 1);
+    for (const size_t chunk : {2UL, 3UL, 7UL, 16UL, 33UL, 70UL}) {
+      const auto together = run_chunks(*target, tokens, chunk);
+      for (size_t i = 0; i < tokens.size(); ++i) {
+        CAPTURE(kernels::isa_name(isa), chunk, i);
+        REQUIRE(same_bits(alone[i], together[i]));
+      }
+    }
+  }
+}
+
+TEST_CASE("logits have the same bits on every instruction set and at every thread count, in F32 and Q8_0") {
+  for (const auto type : {kernels::TensorType::f32, kernels::TensorType::q8_0}) {
+    tests::TinyModelOptions options;
+    options.type = type;
+    kernels::ThreadPool one(1);
+    const auto tokens = some_tokens(40);
+    const auto reference = run_chunks(*tests::tiny_model(one, Isa::scalar, options), tokens, 5);
+    for (const int threads : {1, 2, 3, 5}) {
+      kernels::ThreadPool pool(threads);
+      for (const Isa isa : kernels::available_isas()) {
+        const auto logits = run_chunks(*tests::tiny_model(pool, isa, options), tokens, 5);
+        for (size_t i = 0; i < tokens.size(); ++i) {
+          CAPTURE(kernels::isa_name(isa), threads, i);
+          REQUIRE(same_bits(reference[i], logits[i]));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("a tree node's logits equal those of its path decoded plainly, and a committed path goes on as if it had been plain") {
+  kernels::ThreadPool pool(2);
+  const auto target = tests::tiny_model(pool, kernels::best_isa());
+  const auto prompt = some_tokens(21);
+  //  root(prompt.back()) -> a(3) -> b(4) , a -> c(5) -> d(6) ; root -> e(7)
+  const std::vector<int32_t> node_tokens{3, 7, 4, 5, 6};
+  const std::vector<int32_t> parents{-1, -1, 0, 0, 3};
+  model::KvCache cache(target->architecture(), kernels::KvType::f16, 256);
+  auto sequence = cache.reserve(64);
+  const auto vocab = static_cast<size_t>(target->architecture().vocab_size);
+  const int32_t root = static_cast<int32_t>(prompt.size()) - 1;
+  model::Batch batch;
+  for (int32_t i = 0; i < root; ++i) batch.add_contiguous(prompt[static_cast<size_t>(i)], i, &*sequence, false);
+  (void)target->forward(batch, cache);
+  batch.clear();
+  batch.add_contiguous(prompt.back(), root, &*sequence, true);
+  for (int32_t i = 0; i < 5; ++i) {
+    std::vector<int32_t> path;
+    for (int32_t node = i; node >= 0; node = parents[static_cast<size_t>(node)]) path.insert(path.begin(), root + 1 + node);
+    const auto begin = static_cast<int32_t>(batch.paths.size()), depth = static_cast<int32_t>(path.size());
+    batch.paths.insert(batch.paths.end(), path.begin(), path.end());
+    batch.rows.push_back({node_tokens[static_cast<size_t>(i)], root + depth, &*sequence, root + 1 + i, root + 1, begin, depth, true});
+  }
+  const auto logits = target->forward(batch, cache);
+  const std::vector<Logits> tree = [&] {
+    std::vector<Logits> rows;
+    for (size_t i = 0; i < 6; ++i) rows.emplace_back(logits.begin() + i * vocab, logits.begin() + (i + 1) * vocab);
+    return rows;
+  }();
+
+  const auto plain = [&](std::vector<int32_t> continuation) {
+    std::vector<int32_t> tokens = prompt;
+    tokens.insert(tokens.end(), continuation.begin(), continuation.end());
+    return run_chunks(*target, tokens, 1);
+  };
+  CHECK(same_bits(tree[0], plain({})[prompt.size() - 1]));
+  CHECK(same_bits(tree[1], plain({3}).back()));
+  CHECK(same_bits(tree[2], plain({7}).back()));
+  CHECK(same_bits(tree[3], plain({3, 4}).back()));
+  CHECK(same_bits(tree[4], plain({3, 5}).back()));
+  CHECK(same_bits(tree[5], plain({3, 5, 6}).back()));
+
+  cache.commit_path(*sequence, {root + 1, root + 4, root + 5}, root + 1);  // 3, 5, 6
+  batch.clear();
+  batch.add_contiguous(9, root + 4, &*sequence, true);
+  const auto next = target->forward(batch, cache);
+  CHECK(same_bits(next, plain({3, 5, 6, 9}).back()));
+}
+
+TEST_CASE("requests of one pass do not see each other") {
+  kernels::ThreadPool pool(2);
+  const auto target = tests::tiny_model(pool, kernels::best_isa());
+  const auto a = some_tokens(9, 1), b = some_tokens(14, 2);
+  const auto expected_a = run_chunks(*target, a, 1), expected_b = run_chunks(*target, b, 1);
+  model::KvCache cache(target->architecture(), kernels::KvType::f16, 256);
+  auto sequence_a = cache.reserve(16), sequence_b = cache.reserve(16);
+  model::Batch batch;
+  for (size_t i = 0; i < a.size(); ++i) batch.add_contiguous(a[i], static_cast<int32_t>(i), &*sequence_a, i + 1 == a.size());
+  for (size_t i = 0; i < b.size(); ++i) batch.add_contiguous(b[i], static_cast<int32_t>(i), &*sequence_b, i + 1 == b.size());
+  const auto logits = target->forward(batch, cache);
+  const auto vocab = static_cast<size_t>(target->architecture().vocab_size);
+  CHECK(same_bits(logits.subspan(0, vocab), expected_a.back()));
+  CHECK(same_bits(logits.subspan(vocab, vocab), expected_b.back()));
+}
+
+TEST_CASE("a pass without rows gives no logits, and one that wants none fills the cache") {
+  kernels::ThreadPool pool(1);
+  const auto target = tests::tiny_model(pool, kernels::best_isa());
+  model::KvCache cache(target->architecture(), kernels::KvType::f32, 32);
+  CHECK(target->forward({}, cache).empty());
+  auto sequence = cache.reserve(8);
+  model::Batch batch;
+  batch.add_contiguous(1, 0, &*sequence, false);
+  CHECK(target->forward(batch, cache).empty());
+}

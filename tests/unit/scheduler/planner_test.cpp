@@ -1,0 +1,58 @@
+#include "scheduler/planner.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace outrider::scheduler;
+
+namespace {
+
+AcceptanceHistory history(int rounds, int proposed, int accepted) {
+  AcceptanceHistory h;
+  for (int i = 0; i < rounds; ++i) h.record(proposed, accepted);
+  return h;
+}
+
+}  // namespace
+
+TEST_CASE("a rate starts at its prior and goes to what was measured") {
+  const AcceptanceHistory fresh;
+  CHECK(fresh.rate(1) > 0.5);
+  CHECK(history(100, 4, 4).rate(1) > 0.95);
+  CHECK(history(100, 4, 0).rate(1) < 0.15);
+  CHECK(history(100, 4, 2).rate(2) > 0.9);
+  CHECK(history(100, 4, 2).rate(3) < 0.2);
+}
+
+TEST_CASE("nodes behind the first wrong one say nothing about their own rate") {
+  const auto h = history(100, 8, 0);
+  CHECK(h.rate(2) == Approx(AcceptanceHistory().rate(2)));
+}
+
+TEST_CASE("drafts are long where rows are free and drafts right, and none where they are wrong or rows cost full price") {
+  const AcceptanceHistory all;
+  const auto right = history(200, 8, 8), wrong = history(200, 8, 0);
+  const DraftPlanner flat({0, 1, 1, 1, 1, 1, 1, 1, 1, 1});
+  const DraftPlanner steep({0, 1, 2, 3, 4, 5, 6, 7, 8, 9});
+  CHECK(flat.budget(right, all, 8, 0, 0) == 8);
+  CHECK(flat.budget(right, all, 3, 0, 0) == 3);
+  CHECK(steep.budget(right, all, 8, 0, 0) == 0);
+  const DraftPlanner usual({0, 1, 1.1, 1.2, 1.3, 1.5, 1.7, 1.9, 2.1, 2.4});
+  CHECK(usual.budget(right, all, 8, 0, 0) >= 4);
+  CHECK(usual.budget(wrong, wrong, 8, 0, 0) == 0);
+}
+
+TEST_CASE("a draft is shorter when other requests have used the free rows up") {
+  const AcceptanceHistory all;
+  const auto good = history(200, 8, 3);
+  std::vector<double> curve{0};
+  for (int m = 1; m <= 40; ++m) curve.push_back(m <= 8 ? 1.0 : 1.0 + 0.25 * (m - 8));
+  const DraftPlanner planner(curve);
+  CHECK(planner.budget(good, all, 8, 20, 20) <= planner.budget(good, all, 8, 0, 0));
+}
+
+TEST_CASE("the cost beyond the curve's end goes on along its slope") {
+  const DraftPlanner planner({0, 1, 1.5, 2.0, 2.5});
+  CHECK(planner.cost(1) == 1.0);
+  CHECK(planner.cost(4) == 2.5);
+  CHECK(planner.cost(6) == Approx(3.5));
+}
