@@ -37,5 +37,6 @@ function(outrider_test name)
     OUTRIDER_TEST_BINARY_DIR="${CMAKE_BINARY_DIR}")
   outrider_compile_options(${name})
   include(Catch)
-  catch_discover_tests(${name} TEST_PREFIX "${name}: " PROPERTIES LABELS "${TEST_LABEL}" TIMEOUT ${TEST_TIMEOUT})
+  catch_discover_tests(${name} TEST_PREFIX "${name}: " 
+    PROPERTIES LABELS "${TEST_LABEL}" TIMEOUT ${TEST_TIMEOUT} SKIP_REGULAR_EXPRESSION "SKIPPED:")
 endfunction()

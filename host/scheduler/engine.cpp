@@ -265,6 +265,10 @@ void Engine::State::admit() {
     } else {
       return;
     }
+    if (sequence.done()) {
+      retire();  // it takes no part in the step
+      continue;
+    }
     running.push_back(std::move(waiting.front()));
     waiting.pop_front();
   }

@@ -9,7 +9,8 @@ namespace {
 
 Error as_error(const jinja::TemplateError& error) {
   if (error.at.line == 0) return {"chat template: " + error.message};
-  return {"chat template, line " + std::to_string(error.at.line) + ", column " + std::to_string(error.at.column) + ": " + error.message};
+  return {"chat template, line " + std::to_string(error.at.line) + ", column " + std::to_string(error.at.column) +
+          ": " + error.message};
 }
 
 }  // namespace

@@ -1,13 +1,13 @@
-// What the language brings along: filters, tests, functions, and the methods of strings, lists and dicts, each as Python's
-// jinja2 and transformers define them. A name that Python has and this lacks is an error naming it, never an undefined value.
+// What the language brings along: filters, tests, functions, and the methods of strings, lists and dicts, each as
+// Python's jinja2 and transformers define them. A name that Python has and this lacks is an error naming it, never an
+// undefined value.
 #pragma once
 
 #include <initializer_list>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <nlohmann/json.hpp>
 
 #include "text/jinja_ast.hpp"
 #include "text/jinja_value.hpp"
@@ -47,10 +47,12 @@ Value round_real(double value, int digits);  // to nearest, ties to even by the 
 // Operators (jinja_operators.cpp). Fail with Python's messages.
 Value binary(Runtime& rt, Op op, const Value& a, const Value& b);
 bool compare(Runtime& rt, Op op, const Value& a, const Value& b);
-Value get_attribute(Interpreter& in, const Value& object, const std::string& name);                   // object.name
-Value get_own_attribute(Interpreter& in, const Value& object, const std::string& name, bool& found);  // without the subscript
-Value get_item(Interpreter& in, const Value& object, const Value& key);                               // object[key]
-Value get_slice(Runtime& rt, const Value& object, const Value& start, const Value& stop, const Value& step);  // undefined: absent
+Value get_attribute(Interpreter& in, const Value& object, const std::string& name);  // object.name
+Value get_own_attribute(Interpreter& in, const Value& object, const std::string& name,
+                        bool& found);                                    // without the subscript
+Value get_item(Interpreter& in, const Value& object, const Value& key);  // object[key]
+Value get_slice(Runtime& rt, const Value& object, const Value& start, const Value& stop,
+                const Value& step);  // undefined: absent
 std::string escape_html(std::string_view text);
 
 // Numbers from text as Python's int() and float() read it; false when it is no number.
@@ -59,18 +61,21 @@ bool parse_real(std::string_view text, double& out);
 
 // JSON (jinja_json.cpp).
 Value from_json(Runtime& rt, const nlohmann::ordered_json& json, int depth = 0);
-std::string to_json(Runtime& rt, const Value& v, bool ensure_ascii, const std::string* indent, const std::string& item_separator,
-                    const std::string& key_separator, bool sort_keys);
+std::string to_json(Runtime& rt, const Value& v, bool ensure_ascii, const std::string* indent,
+                    const std::string& item_separator, const std::string& key_separator, bool sort_keys);
 
 // Arguments matched to parameters. Fails, as Python does, on one too many, an unknown name, one missing.
 class Bound {
  public:
   // The first `required` of `names` must be given. A name that starts with '/' cannot be given by keyword.
-  Bound(const Arguments& arguments, const std::string& callee, std::initializer_list<const char*> names, std::size_t required = 0);
+  Bound(const Arguments& arguments, const std::string& callee, std::initializer_list<const char*> names,
+        std::size_t required = 0);
 
   [[nodiscard]] bool given(std::size_t i) const { return values_[i] != nullptr; }
   [[nodiscard]] const Value& operator[](std::size_t i) const { return *values_[i]; }
-  [[nodiscard]] Value get(std::size_t i, Value otherwise) const { return values_[i] ? *values_[i] : std::move(otherwise); }
+  [[nodiscard]] Value get(std::size_t i, Value otherwise) const {
+    return values_[i] ? *values_[i] : std::move(otherwise);
+  }
   [[nodiscard]] bool truth(std::size_t i, bool otherwise) const { return values_[i] ? truthy(*values_[i]) : otherwise; }
   [[nodiscard]] std::string string(std::size_t i, const char* otherwise) const;  // fails unless a string
   [[nodiscard]] Int integer(std::size_t i, Int otherwise) const;                 // fails unless an integer

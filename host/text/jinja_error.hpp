@@ -1,6 +1,6 @@
-// How the template interpreter reports a fault from any depth: it throws TemplateError. A template has exceptions of its own
-// (raise_exception, Python's TypeError), so unwinding is part of the language being interpreted; ChatTemplate turns what is
-// thrown into a Result, and none of it leaves this folder. Holds no other logic.
+// How the template interpreter reports a fault from any depth: it throws TemplateError. A template has exceptions of
+// its own (raise_exception, Python's TypeError), so unwinding is part of the language being interpreted; ChatTemplate
+// turns what is thrown into a Result, and none of it leaves this folder. Holds no other logic.
 #pragma once
 
 #include <string>

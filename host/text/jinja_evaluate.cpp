@@ -9,7 +9,8 @@ using EK = Expr::Kind;
 // Macros and recursive loops within one another.
 struct CallDepth {
   explicit CallDepth(Interpreter& i) : in(i) {
-    if (++in.calls_ > in.rt.limits.calls) fail("macros call one another deeper than " + std::to_string(in.rt.limits.calls) + " levels");
+    if (++in.calls_ > in.rt.limits.calls)
+      fail("macros call one another deeper than " + std::to_string(in.rt.limits.calls) + " levels");
   }
   ~CallDepth() { --in.calls_; }
   CallDepth(const CallDepth&) = delete;
@@ -21,29 +22,35 @@ Value Interpreter::evaluate(const Expr& e, Scope& scope) {
   check_stack();
   at_ = e.at;
   switch (e.kind) {
-    case EK::constant: return e.value;
-    case EK::name: return evaluate_name(e, scope);
+    case EK::constant:
+      return e.value;
+    case EK::name:
+      return evaluate_name(e, scope);
     case EK::list:
     case EK::tuple: {
       std::vector<Value> items;
       for (const Expr* child : e.children) items.push_back(evaluate(*child, scope));
       return e.kind == EK::list ? rt.list(std::move(items)) : rt.tuple(std::move(items));
     }
-    case EK::dict: return evaluate_dict(e, scope);
+    case EK::dict:
+      return evaluate_dict(e, scope);
     case EK::attribute: {
       const Value object = evaluate(*e.children[0], scope);
       at_ = e.at;
       return get_attribute(*this, object, e.text);
     }
-    case EK::subscript: return evaluate_subscript(e, scope);
-    case EK::slice: fail("a slice is not supported here");
+    case EK::subscript:
+      return evaluate_subscript(e, scope);
+    case EK::slice:
+      fail("a slice is not supported here");
     case EK::call: {
       const Value callee = evaluate(*e.children[0], scope);
       const Arguments arguments = evaluate_arguments(e, scope);
       at_ = e.at;
       return call(callee, arguments);
     }
-    case EK::filter: return evaluate_filter(e, scope, evaluate(*e.children[0], scope));
+    case EK::filter:
+      return evaluate_filter(e, scope, evaluate(*e.children[0], scope));
     case EK::test: {
       const Value subject = evaluate(*e.children[0], scope);
       const Arguments arguments = evaluate_arguments(e, scope);
@@ -56,11 +63,14 @@ Value Interpreter::evaluate(const Expr& e, Scope& scope) {
       const Value v = evaluate(*e.children[0], scope);
       at_ = e.at;
       if (v.is(Kind::undefined)) fail(v.undefined_message());
-      if (!v.is_number()) fail(std::string("bad operand type for unary ") + (e.kind == EK::negate ? "-" : "+") + ": '" + type_name(v) + "'");
+      if (!v.is_number())
+        fail(std::string("bad operand type for unary ") + (e.kind == EK::negate ? "-" : "+") + ": '" + type_name(v) +
+             "'");
       if (v.is(Kind::real)) return Value::real(e.kind == EK::negate ? -v.real() : v.real());
       return e.kind == EK::negate ? binary(rt, Op::subtract, Value::integer(0), v) : Value::integer(v.as_integer());
     }
-    case EK::logical_not: return Value::boolean(!truthy(evaluate(*e.children[0], scope)));
+    case EK::logical_not:
+      return Value::boolean(!truthy(evaluate(*e.children[0], scope)));
     case EK::logical_and:
     case EK::logical_or: {
       Value left = evaluate(*e.children[0], scope);
@@ -72,7 +82,8 @@ Value Interpreter::evaluate(const Expr& e, Scope& scope) {
       if (e.children[2]) return evaluate(*e.children[2], scope);
       return Value::undefined("the inline if-expression evaluated to false and no else section was defined");
     }
-    case EK::concatenate: return evaluate_concatenation(e, scope);
+    case EK::concatenate:
+      return evaluate_concatenation(e, scope);
     case EK::binary: {
       const Value a = evaluate(*e.children[0], scope);
       const Value b = evaluate(*e.children[1], scope);
@@ -80,8 +91,10 @@ Value Interpreter::evaluate(const Expr& e, Scope& scope) {
       if (e.op == Op::modulo && a.is(Kind::string)) return format_printf(*this, a, b);
       return binary(rt, e.op, a, b);
     }
-    case EK::compare: return evaluate_compare(e, scope);
-    case EK::namespace_item: break;  // a target, never evaluated
+    case EK::compare:
+      return evaluate_compare(e, scope);
+    case EK::namespace_item:
+      break;  // a target, never evaluated
   }
   return {};
 }
@@ -181,15 +194,20 @@ Arguments Interpreter::evaluate_arguments(const Expr& e, Scope& scope) {
 
 Value Interpreter::call(const Value& callee, const Arguments& arguments) {
   switch (callee.kind()) {
-    case Kind::macro: return call_macro(callee.as<Macro>(), arguments);
-    case Kind::loop: return call_loop(callee.as<Loop>(), arguments);
+    case Kind::macro:
+      return call_macro(callee.as<Macro>(), arguments);
+    case Kind::loop:
+      return call_loop(callee.as<Loop>(), arguments);
     case Kind::function: {
       const auto& f = callee.as<Function>();
       if (f.self.is(Kind::loop)) return loop_cycle(f.self.as<Loop>(), arguments, f.name == "changed");
-      return f.self.is(Kind::undefined) ? call_function(*this, f.name, arguments) : call_method(*this, f.self, f.name, arguments);
+      return f.self.is(Kind::undefined) ? call_function(*this, f.name, arguments)
+                                        : call_method(*this, f.self, f.name, arguments);
     }
-    case Kind::undefined: fail(callee.undefined_message());
-    default: fail(std::string("'") + type_name(callee) + "' object is not callable");
+    case Kind::undefined:
+      fail(callee.undefined_message());
+    default:
+      fail(std::string("'") + type_name(callee) + "' object is not callable");
   }
 }
 

@@ -19,7 +19,9 @@ Value converted(Interpreter& in, const Value& subject, const Arguments& argument
 
 // Not str.title(): only a space, a hyphen or an opening bracket starts a word, so "it's" gives "It's".
 std::string title_words(std::string_view text) {
-  const auto starts_word = [](char32_t c) { return c == '-' || c == '(' || c == '{' || c == '[' || c == '<' || is_space(c); };
+  const auto starts_word = [](char32_t c) {
+    return c == '-' || c == '(' || c == '{' || c == '[' || c == '<' || is_space(c);
+  };
   std::string out;
   for (std::size_t i = 0; i < text.size();) {
     std::size_t end = i;
@@ -120,9 +122,19 @@ Value force_escape(Interpreter& in, const Value& subject, const Arguments& argum
 }  // namespace
 
 std::vector<FilterEntry> text_filters() {
-  return {{"upper", converted<to_upper>}, {"lower", converted<to_lower>}, {"capitalize", converted<capitalize>},
-          {"title", title},   {"trim", trim},     {"center", center}, {"replace", replace},   {"indent", indent},
-          {"format", format}, {"string", string}, {"safe", safe},     {"escape", escape},     {"e", escape},
+  return {{"upper", converted<to_upper>},
+          {"lower", converted<to_lower>},
+          {"capitalize", converted<capitalize>},
+          {"title", title},
+          {"trim", trim},
+          {"center", center},
+          {"replace", replace},
+          {"indent", indent},
+          {"format", format},
+          {"string", string},
+          {"safe", safe},
+          {"escape", escape},
+          {"e", escape},
           {"forceescape", force_escape}};
 }
 

@@ -25,7 +25,8 @@ Value absolute(Interpreter& in, const Value& subject, const Arguments& arguments
   if (subject.is(Kind::undefined)) fail(subject.undefined_message());
   if (!subject.is_number()) fail(std::string("bad operand type for abs(): '") + type_name(subject) + "'");
   if (subject.is(Kind::real)) return Value::real(std::fabs(subject.real()));
-  return subject.as_integer() < 0 ? binary(in.rt, Op::subtract, Value::integer(0), subject) : Value::integer(subject.as_integer());
+  return subject.as_integer() < 0 ? binary(in.rt, Op::subtract, Value::integer(0), subject)
+                                  : Value::integer(subject.as_integer());
 }
 
 Value truncated(double d) {
@@ -84,7 +85,8 @@ Value attribute(Interpreter& in, const Value& subject, const Arguments& argument
   bool found = false;
   const std::string name = b.string(0, "");
   Value v = get_own_attribute(in, subject, name, found);
-  return found ? v : Value::undefined(std::string("'") + type_name(subject) + " object' has no attribute '" + name + "'");
+  return found ? v
+               : Value::undefined(std::string("'") + type_name(subject) + " object' has no attribute '" + name + "'");
 }
 
 // transformers' own tojson, not Jinja's: json.dumps without HTML escapes.
@@ -102,11 +104,13 @@ Value tojson(Interpreter& in, const Value& subject, const Arguments& arguments) 
   std::string item = indented ? "," : ", ", key = ": ";
   if (b.given(2) && !b[2].is(Kind::none)) {
     const std::vector<Value> pair = to_vector(in.rt, b[2]);
-    if (pair.size() != 2 || !pair[0].is(Kind::string) || !pair[1].is(Kind::string)) fail("tojson's separators must be two strings");
+    if (pair.size() != 2 || !pair[0].is(Kind::string) || !pair[1].is(Kind::string))
+      fail("tojson's separators must be two strings");
     item = pair[0].bytes();
     key = pair[1].bytes();
   }
-  std::string text = to_json(in.rt, subject, b.truth(0, false), indented ? &indent : nullptr, item, key, b.truth(3, false));
+  std::string text =
+      to_json(in.rt, subject, b.truth(0, false), indented ? &indent : nullptr, item, key, b.truth(3, false));
   return Value::string(std::move(text));
 }
 
@@ -118,14 +122,16 @@ Value fromjson(Interpreter& in, const Value& subject, const Arguments& arguments
   return from_json(in.rt, json);
 }
 
-constexpr std::string_view kOthersOfJinja[] = {"filesizeformat", "groupby", "pprint",      "random",   "striptags", "truncate",
-                                               "urlencode",      "urlize",  "wordcount",   "wordwrap", "xmlattr"};
+constexpr std::string_view kOthersOfJinja[] = {"filesizeformat", "groupby",  "pprint",    "random",
+                                               "striptags",      "truncate", "urlencode", "urlize",
+                                               "wordcount",      "wordwrap", "xmlattr"};
 
 const std::vector<FilterEntry>& all_filters() {
   static const std::vector<FilterEntry> table = [] {
-    std::vector<FilterEntry> all = {{"default", default_}, {"d", default_},    {"length", length},    {"count", length},
-                                    {"abs", absolute},     {"int", to_integer}, {"float", to_real},   {"round", rounded},
-                                    {"attr", attribute},   {"tojson", tojson},  {"from_json", fromjson}};
+    std::vector<FilterEntry> all = {{"default", default_}, {"d", default_},        {"length", length},
+                                    {"count", length},     {"abs", absolute},      {"int", to_integer},
+                                    {"float", to_real},    {"round", rounded},     {"attr", attribute},
+                                    {"tojson", tojson},    {"from_json", fromjson}};
     for (const auto& more : {text_filters(), sequence_filters()}) all.insert(all.end(), more.begin(), more.end());
     std::sort(all.begin(), all.end(), [](const FilterEntry& a, const FilterEntry& b) { return a.name < b.name; });
     return all;
@@ -137,7 +143,8 @@ const std::vector<FilterEntry>& all_filters() {
 
 FilterFunction find_filter(std::string_view name) {
   const auto& table = all_filters();
-  const auto it = std::lower_bound(table.begin(), table.end(), name, [](const FilterEntry& e, std::string_view n) { return e.name < n; });
+  const auto it = std::lower_bound(table.begin(), table.end(), name,
+                                   [](const FilterEntry& e, std::string_view n) { return e.name < n; });
   return it != table.end() && it->name == name ? it->function : nullptr;
 }
 

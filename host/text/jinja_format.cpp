@@ -1,4 +1,5 @@
-// Python's two ways to format: printf-style `%` and str.format. A directive outside what is implemented is an error naming it.
+// Python's two ways to format: printf-style `%` and str.format. A directive outside what is implemented is an error
+// naming it.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -25,7 +26,8 @@ struct Spec {
   char type = '\0';
 };
 
-std::string padded(Runtime& rt, const Spec& spec, const std::string& sign, const std::string& body, char default_align) {
+std::string padded(Runtime& rt, const Spec& spec, const std::string& sign, const std::string& body,
+                   char default_align) {
   const Int missing = spec.width - Int(code_points(sign) + code_points(body));
   if (missing <= 0) return sign + body;
   rt.charge(static_cast<std::uint64_t>(missing) * spec.fill.size());
@@ -35,10 +37,14 @@ std::string padded(Runtime& rt, const Spec& spec, const std::string& sign, const
     return out;
   };
   switch (spec.align ? spec.align : default_align) {
-    case '<': return sign + body + fill(missing);
-    case '^': return fill(missing / 2) + sign + body + fill(missing - missing / 2);
-    case '=': return sign + fill(missing) + body;
-    default: return fill(missing) + sign + body;
+    case '<':
+      return sign + body + fill(missing);
+    case '^':
+      return fill(missing / 2) + sign + body + fill(missing - missing / 2);
+    case '=':
+      return sign + fill(missing) + body;
+    default:
+      return fill(missing) + sign + body;
   }
 }
 
@@ -70,7 +76,8 @@ std::string integer_formatted(Runtime& rt, const Spec& spec, Int value, char def
   const bool negative = value < 0;
   if (negative && value == -value) fail("integers beyond 128 bits are not supported");
   std::string digits = digits_in_base(negative ? -value : value, base, type == 'X');
-  if (Int(digits.size()) < spec.precision) digits.insert(0, static_cast<std::size_t>(std::min(spec.precision, kWidest)) - digits.size(), '0');
+  if (Int(digits.size()) < spec.precision)
+    digits.insert(0, static_cast<std::size_t>(std::min(spec.precision, kWidest)) - digits.size(), '0');
   if (spec.grouping) {
     if (spec.fill == "0" && spec.align == '=') fail("grouping together with zero padding is not supported in a format");
     digits = grouped(digits, spec.grouping, base == 10 ? 3 : 4);
@@ -127,9 +134,12 @@ Int read_number(std::string_view text, std::size_t& i) {
 // The walk over `format % arguments`.
 class Printf {
  public:
-  Printf(Runtime& rt, const std::string& format, const Value& arguments) : rt_(rt), format_(format), arguments_(arguments) {
-    // A sequence or mapping may hold arguments the format does not use; anything else is one argument that must be used.
-    mapping_ = arguments.is(Kind::dict) || arguments.is(Kind::list) || arguments.is(Kind::range) || arguments.is(Kind::undefined);
+  Printf(Runtime& rt, const std::string& format, const Value& arguments)
+      : rt_(rt), format_(format), arguments_(arguments) {
+    // A sequence or mapping may hold arguments the format does not use; anything else is one argument that must be
+    // used.
+    mapping_ = arguments.is(Kind::dict) || arguments.is(Kind::list) || arguments.is(Kind::range) ||
+               arguments.is(Kind::undefined);
   }
 
   std::string run() {
@@ -220,28 +230,42 @@ class Printf {
       }
       case 'c': {
         std::string one;
-        if (v.is(Kind::string) && v.text().length == 1) one = v.bytes();
-        else fail("%c with anything but a single character is not supported");
+        if (v.is(Kind::string) && v.text().length == 1)
+          one = v.bytes();
+        else
+          fail("%c with anything but a single character is not supported");
         out_ += padded(rt_, spec, "", one, '>');
         break;
       }
-      case 'd': case 'i': case 'u': case 'x': case 'X': case 'o': {
+      case 'd':
+      case 'i':
+      case 'u':
+      case 'x':
+      case 'X':
+      case 'o': {
         if (v.is(Kind::undefined)) fail(v.undefined_message());
         const bool decimal = spec.type != 'x' && spec.type != 'X' && spec.type != 'o';
         if (!v.is_number() || (v.is(Kind::real) && !decimal))
-          fail(std::string("%") + spec.type + " format: " + (decimal ? "a real number" : "an integer") + " is required, not " + type_name(v));
+          fail(std::string("%") + spec.type + " format: " + (decimal ? "a real number" : "an integer") +
+               " is required, not " + type_name(v));
         if (v.is(Kind::real) && !(std::fabs(v.real()) < 1e38)) fail("cannot convert this float to an integer");
         if (zero) spec.fill.assign(1, '0'), spec.align = '=';
         out_ += integer_formatted(rt_, spec, v.is(Kind::real) ? static_cast<Int>(v.real()) : v.as_integer(), '>');
         break;
       }
-      case 'e': case 'E': case 'f': case 'F': case 'g': case 'G':
+      case 'e':
+      case 'E':
+      case 'f':
+      case 'F':
+      case 'g':
+      case 'G':
         if (v.is(Kind::undefined)) fail(v.undefined_message());
         if (!v.is_number()) fail(std::string("must be real number, not ") + type_name(v));
         if (zero) spec.fill.assign(1, '0'), spec.align = '=';
         out_ += real_formatted(rt_, spec, v.as_real(), '>');
         break;
-      default: fail(std::string("unsupported format character '") + spec.type + "'");
+      default:
+        fail(std::string("unsupported format character '") + spec.type + "'");
     }
   }
 
@@ -256,7 +280,9 @@ class Printf {
 Spec parse_spec(const std::string& text) {
   Spec spec;
   std::size_t i = 0;
-  const auto is_align = [&](std::size_t at) { return at < text.size() && std::string_view("<>=^").find(text[at]) != std::string_view::npos; };
+  const auto is_align = [&](std::size_t at) {
+    return at < text.size() && std::string_view("<>=^").find(text[at]) != std::string_view::npos;
+  };
   if (!text.empty()) {
     const std::size_t first = code_point_size(text, 0);
     if (is_align(first)) {
@@ -288,11 +314,14 @@ Spec parse_spec(const std::string& text) {
 std::string formatted(Runtime& rt, const Value& v, const std::string& spec_text) {
   if (spec_text.empty()) return to_text(rt, v);
   Spec spec = parse_spec(spec_text);
-  const auto wrong = [&]() { fail(std::string("Unknown format code '") + spec.type + "' for object of type '" + type_name(v) + "'"); };
+  const auto wrong = [&]() {
+    fail(std::string("Unknown format code '") + spec.type + "' for object of type '" + type_name(v) + "'");
+  };
   if (v.is(Kind::string)) {
     if (spec.type && spec.type != 's') wrong();
     if (spec.align == '=' && spec.fill == "0") spec.align = '<';
-    if (spec.align == '=' || spec.sign != '-' || spec.alternate || spec.grouping) fail("Invalid format specifier '" + spec_text + "' for a string");
+    if (spec.align == '=' || spec.sign != '-' || spec.alternate || spec.grouping)
+      fail("Invalid format specifier '" + spec_text + "' for a string");
     return padded(rt, spec, "", cut(v.bytes(), spec.precision), '<');
   }
   const bool real_type = spec.type && std::string_view("eEfFgG%").find(spec.type) != std::string_view::npos;
@@ -378,13 +407,17 @@ class Braces {
     if (first.empty() || (first[0] >= '0' && first[0] <= '9')) {
       const bool automatic = first.empty();
       if (automatic ? manual_ : automatic_ > 0) fail("cannot switch between manual and automatic field numbering");
-      if (automatic) index = automatic_++;
-      else if (!parse_integer(first, 10, index)) fail("invalid field name '" + std::string(first) + "' in a format");
+      if (automatic)
+        index = automatic_++;
+      else if (!parse_integer(first, 10, index))
+        fail("invalid field name '" + std::string(first) + "' in a format");
       manual_ = manual_ || !automatic;
-      if (index >= Int(arguments_.positional.size())) fail("Replacement index " + integer_text(index) + " out of range for positional args tuple");
+      if (index >= Int(arguments_.positional.size()))
+        fail("Replacement index " + integer_text(index) + " out of range for positional args tuple");
       v = arguments_.positional[static_cast<std::size_t>(index)];
     } else {
-      const auto it = std::find_if(arguments_.named.begin(), arguments_.named.end(), [&](const auto& n) { return n.first == first; });
+      const auto it = std::find_if(arguments_.named.begin(), arguments_.named.end(),
+                                   [&](const auto& n) { return n.first == first; });
       if (it == arguments_.named.end()) fail("KeyError: '" + std::string(first) + "'");
       v = it->second;
     }
@@ -398,9 +431,11 @@ class Braces {
         if (close == std::string_view::npos) fail("Missing ']' in format string");
         const std::string_view key = name.substr(end + 1, close - end - 1);
         const bool digits = !key.empty() && key.find_first_not_of("0123456789") == std::string_view::npos;
-        v = get_item(in_, v, digits && parse_integer(key, 10, index) ? Value::integer(index) : Value::string(std::string(key)));
+        v = get_item(in_, v,
+                     digits && parse_integer(key, 10, index) ? Value::integer(index) : Value::string(std::string(key)));
         end = close + 1;
-        if (end < name.size() && name[end] != '.' && name[end] != '[') fail("Only '.' or '[' may follow ']' in format field specifier");
+        if (end < name.size() && name[end] != '.' && name[end] != '[')
+          fail("Only '.' or '[' may follow ']' in format field specifier");
       }
     }
     return v;

@@ -27,14 +27,20 @@ std::string Interpreter::render(const nlohmann::ordered_json& input) {
   std::string out;
   out_ = &out;
   try {
-    if (!input.is_object()) fail(std::string("expected the template's variables as a JSON object, found ") + input.type_name());
+    if (!input.is_object())
+      fail(std::string("expected the template's variables as a JSON object, found ") + input.type_name());
     // Only what the template mentions is converted.
     globals_.resize(template_.symbols.size());
     has_global_.resize(template_.symbols.size());
     for (std::size_t symbol = 0; symbol < template_.symbols.size(); ++symbol) {
       const auto member = input.find(template_.symbols[symbol]);
       if (member == input.end()) continue;
-      globals_[symbol] = from_json(rt, *member);
+      try {
+        globals_[symbol] = from_json(rt, *member);
+      } catch (TemplateError& error) {
+        error.message = "the variable '" + template_.symbols[symbol] + "': " + error.message;
+        throw;
+      }
       has_global_[symbol] = true;
     }
     Scope* top = rt.make<Scope>();
@@ -95,16 +101,23 @@ Interpreter::Flow Interpreter::run(const Stmt& s, Scope& scope) {
   check_stack();
   at_ = s.at;
   switch (s.kind) {
-    case Stmt::Kind::text: write(s.text); break;
+    case Stmt::Kind::text:
+      write(s.text);
+      break;
     case Stmt::Kind::output: {
       const Value v = evaluate(*s.expr, scope);
       at_ = s.expr->at;
       v.is(Kind::string) ? write(v.bytes()) : write(to_text(rt, v));
       break;
     }
-    case Stmt::Kind::condition: return run_condition(s, scope);
-    case Stmt::Kind::loop: run_loop(s, scope, evaluate(*s.expr, scope), 0); break;
-    case Stmt::Kind::set: assign(*s.target, evaluate(*s.expr, scope), scope); break;
+    case Stmt::Kind::condition:
+      return run_condition(s, scope);
+    case Stmt::Kind::loop:
+      run_loop(s, scope, evaluate(*s.expr, scope), 0);
+      break;
+    case Stmt::Kind::set:
+      assign(*s.target, evaluate(*s.expr, scope), scope);
+      break;
     case Stmt::Kind::set_block: {
       const Value text = rt.string(captured(s.body, *make_scope(scope)));
       assign(*s.target, apply_filters(s.filter, scope, text), scope);
@@ -117,14 +130,22 @@ Interpreter::Flow Interpreter::run(const Stmt& s, Scope& scope) {
       scope.set(s.symbol, Value::object(Kind::macro, macro));
       break;
     }
-    case Stmt::Kind::call_block: run_call_block(s, scope); break;
+    case Stmt::Kind::call_block:
+      run_call_block(s, scope);
+      break;
     case Stmt::Kind::filter_block:
       write(to_text(rt, apply_filters(s.filter, scope, rt.string(captured(s.body, *make_scope(scope))))));
       break;
-    case Stmt::Kind::with: run_with(s, scope); break;
-    case Stmt::Kind::scope: run(s.body, *make_scope(scope)); break;
-    case Stmt::Kind::break_: return Flow::broke;
-    case Stmt::Kind::continue_: return Flow::continued;
+    case Stmt::Kind::with:
+      run_with(s, scope);
+      break;
+    case Stmt::Kind::scope:
+      run(s.body, *make_scope(scope));
+      break;
+    case Stmt::Kind::break_:
+      return Flow::broke;
+    case Stmt::Kind::continue_:
+      return Flow::continued;
   }
   return Flow::normal;
 }
@@ -249,16 +270,17 @@ void Interpreter::assign(const Expr& target, const Value& value, Scope& scope) {
   if (target.kind == Expr::Kind::name) return scope.set(target.symbol, value);
   if (target.kind == Expr::Kind::namespace_item) {
     const Value object = evaluate_name(target, scope);
-    if (!object.is(Kind::name_space)) fail("cannot assign attribute on non-namespace object '" + template_.name(target.symbol) + "'");
+    if (!object.is(Kind::name_space))
+      fail("cannot assign attribute on non-namespace object '" + template_.name(target.symbol) + "'");
     return object.as<Namespace>().attributes->set(rt, rt.string(target.text), value);
   }
   if (!is_iterable(value)) fail(std::string("cannot unpack non-iterable ") + type_name(value) + " object");
   const std::vector<Value> items = to_vector(rt, value);
   const std::size_t wanted = target.children.size();
   if (items.size() != wanted)
-    fail(items.size() < wanted
-             ? "not enough values to unpack (expected " + std::to_string(wanted) + ", got " + std::to_string(items.size()) + ")"
-             : "too many values to unpack (expected " + std::to_string(wanted) + ")");
+    fail(items.size() < wanted ? "not enough values to unpack (expected " + std::to_string(wanted) + ", got " +
+                                     std::to_string(items.size()) + ")"
+                               : "too many values to unpack (expected " + std::to_string(wanted) + ")");
   for (std::size_t i = 0; i < wanted; ++i) assign(*target.children[i], items[i], scope);
 }
 

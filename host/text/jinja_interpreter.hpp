@@ -1,11 +1,11 @@
-// Runs a parsed template: scopes, control flow, macros, loops. One Interpreter is one render, on one thread; it stops a template
-// that exceeds its Limits with an error. The values' own behaviour is in jinja_value, what can be called in jinja_builtins.
+// Runs a parsed template: scopes, control flow, macros, loops. One Interpreter is one render, on one thread; it stops a
+// template that exceeds its Limits with an error. The values' own behaviour is in jinja_value, what can be called in
+// jinja_builtins.
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
-
-#include <nlohmann/json.hpp>
 
 #include "text/jinja_ast.hpp"
 #include "text/jinja_value.hpp"
@@ -49,7 +49,6 @@ class Interpreter {
 
   Value call(const Value& callee, const Arguments& arguments);
   Value loop_attribute(Loop& loop, const std::string& name, bool& found);
-  void output_text(const std::string& text) { write(text); }
 
   Runtime rt;
 
@@ -77,7 +76,8 @@ class Interpreter {
   Value evaluate_compare(const Expr& e, Scope& scope);
   Value evaluate_concatenation(const Expr& e, Scope& scope);
   Value evaluate_filter(const Expr& e, Scope& scope, const Value& subject);
-  Value apply_filters(const Expr* chain, Scope& scope, const Value& subject);  // of a filter block: the chain's head has no subject
+  Value apply_filters(const Expr* chain, Scope& scope,
+                      const Value& subject);  // of a block: the chain's head has no subject
   Arguments evaluate_arguments(const Expr& e, Scope& scope);
   Value call_macro(const Macro& macro, const Arguments& arguments);
   Value call_loop(Loop& loop, const Arguments& arguments);
@@ -88,8 +88,8 @@ class Interpreter {
   void check_stack();
 
   const Template& template_;
-  std::vector<Value> globals_;  // by symbol; undefined with a null message when the input has no such member
-  std::vector<bool> has_global_;
+  std::vector<Value> globals_;    // the input's members, by symbol
+  std::vector<bool> has_global_;  // whether the input has that member
   std::string* out_ = nullptr;
   Position at_;  // what is being evaluated, for an error that does not know its place
   const char* stack_base_ = nullptr;

@@ -13,11 +13,16 @@ Value from_json(Runtime& rt, const nlohmann::ordered_json& json, int depth) {
   rt.check_depth(depth);
   using T = nlohmann::ordered_json::value_t;
   switch (json.type()) {
-    case T::boolean: return Value::boolean(json.get<bool>());
-    case T::number_integer: return Value::integer(json.get<std::int64_t>());
-    case T::number_unsigned: return Value::integer(json.get<std::uint64_t>());
-    case T::number_float: return Value::real(json.get<double>());
-    case T::string: return rt.string(json.get_ref<const std::string&>());
+    case T::boolean:
+      return Value::boolean(json.get<bool>());
+    case T::number_integer:
+      return Value::integer(json.get<std::int64_t>());
+    case T::number_unsigned:
+      return Value::integer(json.get<std::uint64_t>());
+    case T::number_float:
+      return Value::real(json.get<double>());
+    case T::string:
+      return rt.string(json.get_ref<const std::string&>());
     case T::array: {
       std::vector<Value> items;
       for (const auto& item : json) items.push_back(from_json(rt, item, depth + 1));
@@ -28,7 +33,8 @@ Value from_json(Runtime& rt, const nlohmann::ordered_json& json, int depth) {
       for (const auto& [key, value] : json.items()) out.dict().set(rt, rt.string(key), from_json(rt, value, depth + 1));
       return out;
     }
-    default: return Value::none();
+    default:
+      return Value::none();
   }
 }
 
@@ -36,18 +42,31 @@ namespace {
 
 class JsonWriter {
  public:
-  JsonWriter(Runtime& rt, bool ascii, const std::string* indent, const std::string& item, const std::string& key, bool sort)
+  JsonWriter(Runtime& rt, bool ascii, const std::string* indent, const std::string& item, const std::string& key,
+             bool sort)
       : rt_(rt), ascii_(ascii), indent_(indent), item_separator_(item), key_separator_(key), sort_(sort) {}
 
   void value(const Value& v, int depth) {
     rt_.step();
-    if (depth > rt_.limits.depth) fail("Circular reference detected, or a value nested deeper than " + std::to_string(rt_.limits.depth) + " levels");
+    if (depth > rt_.limits.depth)
+      fail("Circular reference detected, or a value nested deeper than " + std::to_string(rt_.limits.depth) +
+           " levels");
     switch (v.kind()) {
-      case Kind::none: out += "null"; break;
-      case Kind::boolean: out += v.boolean() ? "true" : "false"; break;
-      case Kind::integer: out += integer_text(v.integer()); break;
-      case Kind::real: out += real(v.real()); break;
-      case Kind::string: string(v.bytes()); break;
+      case Kind::none:
+        out += "null";
+        break;
+      case Kind::boolean:
+        out += v.boolean() ? "true" : "false";
+        break;
+      case Kind::integer:
+        out += integer_text(v.integer());
+        break;
+      case Kind::real:
+        out += real(v.real());
+        break;
+      case Kind::string:
+        string(v.bytes());
+        break;
       case Kind::list:
       case Kind::tuple: {
         const auto& items = v.list().items;
@@ -59,8 +78,11 @@ class JsonWriter {
         close(']', items.empty(), depth);
         break;
       }
-      case Kind::dict: dict(v, depth); break;
-      default: fail(std::string("Object of type ") + type_name(v) + " is not JSON serializable");
+      case Kind::dict:
+        dict(v, depth);
+        break;
+      default:
+        fail(std::string("Object of type ") + type_name(v) + " is not JSON serializable");
     }
     const std::size_t grown = out.size() - charged_;
     rt_.charge(grown);
@@ -78,19 +100,32 @@ class JsonWriter {
 
   void dict(const Value& v, int depth) {
     auto items = v.dict().items;
-    if (sort_) std::stable_sort(items.begin(), items.end(), [&](const auto& a, const auto& b) { return less(rt_, a.first, b.first); });
+    if (sort_)
+      std::stable_sort(items.begin(), items.end(),
+                       [&](const auto& a, const auto& b) { return less(rt_, a.first, b.first); });
     open('{', items.empty(), depth);
     bool first = true;
     for (const auto& [key, item] : items) {
       if (!first) separate(depth);
       first = false;
       switch (key.kind()) {
-        case Kind::string: string(key.bytes()); break;
-        case Kind::none: string("null"); break;
-        case Kind::boolean: string(key.boolean() ? "true" : "false"); break;
-        case Kind::integer: string(integer_text(key.integer())); break;
-        case Kind::real: string(real(key.real())); break;
-        default: fail(std::string("keys must be str, int, float, bool or None, not ") + type_name(key));
+        case Kind::string:
+          string(key.bytes());
+          break;
+        case Kind::none:
+          string("null");
+          break;
+        case Kind::boolean:
+          string(key.boolean() ? "true" : "false");
+          break;
+        case Kind::integer:
+          string(integer_text(key.integer()));
+          break;
+        case Kind::real:
+          string(real(key.real()));
+          break;
+        default:
+          fail(std::string("keys must be str, int, float, bool or None, not ") + type_name(key));
       }
       out += key_separator_;
       value(item, depth + 1);
@@ -121,13 +156,27 @@ class JsonWriter {
       const char c = text[i];
       const std::size_t size = code_point_size(text, i);
       switch (c) {
-        case '"': out += "\\\""; break;
-        case '\\': out += "\\\\"; break;
-        case '\n': out += "\\n"; break;
-        case '\r': out += "\\r"; break;
-        case '\t': out += "\\t"; break;
-        case '\b': out += "\\b"; break;
-        case '\f': out += "\\f"; break;
+        case '"':
+          out += "\\\"";
+          break;
+        case '\\':
+          out += "\\\\";
+          break;
+        case '\n':
+          out += "\\n";
+          break;
+        case '\r':
+          out += "\\r";
+          break;
+        case '\t':
+          out += "\\t";
+          break;
+        case '\b':
+          out += "\\b";
+          break;
+        case '\f':
+          out += "\\f";
+          break;
         default:
           if (static_cast<unsigned char>(c) < 0x20 || (ascii_ && c == 0x7F))
             escape(static_cast<unsigned>(c));
@@ -161,8 +210,8 @@ class JsonWriter {
 
 }  // namespace
 
-std::string to_json(Runtime& rt, const Value& v, bool ensure_ascii, const std::string* indent, const std::string& item_separator,
-                    const std::string& key_separator, bool sort_keys) {
+std::string to_json(Runtime& rt, const Value& v, bool ensure_ascii, const std::string* indent,
+                    const std::string& item_separator, const std::string& key_separator, bool sort_keys) {
   JsonWriter writer(rt, ensure_ascii, indent, item_separator, key_separator, sort_keys);
   writer.value(v, 0);
   return std::move(writer.out);

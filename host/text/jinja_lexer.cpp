@@ -27,7 +27,8 @@ std::string unify_newlines(const std::string& source) {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_name_char(char c) {
-  return is_digit(c) || c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || static_cast<unsigned char>(c) >= 0x80;
+  return is_digit(c) || c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+         static_cast<unsigned char>(c) >= 0x80;
 }
 
 class Lexer {
@@ -199,10 +200,13 @@ class Lexer {
     std::size_t end = pos_;
     const auto digits = [&](auto is) {
       const std::size_t from = end;
-      while (end < source_.size() && (is(source_[end]) || (source_[end] == '_' && end + 1 < source_.size() && is(source_[end + 1])))) ++end;
+      while (end < source_.size() &&
+             (is(source_[end]) || (source_[end] == '_' && end + 1 < source_.size() && is(source_[end + 1]))))
+        ++end;
       return end > from;
     };
-    const char prefix = source_[pos_] == '0' && pos_ + 2 < source_.size() ? static_cast<char>(source_[pos_ + 1] | 0x20) : '\0';
+    const char prefix =
+        source_[pos_] == '0' && pos_ + 2 < source_.size() ? static_cast<char>(source_[pos_ + 1] | 0x20) : '\0';
     const int base = prefix == 'x' ? 16 : prefix == 'o' ? 8 : prefix == 'b' ? 2 : 10;
     if (base != 10) {
       end = pos_ + 2;
@@ -284,7 +288,8 @@ class Lexer {
       } else if (c >= '0' && c <= '7') {
         char32_t value = 0;
         std::size_t n = 0;
-        for (; n < 3 && i + n < body.size() && body[i + n] >= '0' && body[i + n] <= '7'; ++n) value = value * 8 + char32_t(body[i + n] - '0');
+        for (; n < 3 && i + n < body.size() && body[i + n] >= '0' && body[i + n] <= '7'; ++n)
+          value = value * 8 + char32_t(body[i + n] - '0');
         append_utf8(out, value);
         i += n - 1;
       } else if (c == 'x' || c == 'u' || c == 'U') {
@@ -293,7 +298,8 @@ class Lexer {
         std::uint32_t value = 0;
         const auto parsed = std::from_chars(hex.data(), hex.data() + hex.size(), value, 16);
         if (hex.size() != n || parsed.ptr != hex.data() + n || value > 0x10FFFF)
-          fail_at(where_, std::string("the escape \\") + c + " in this string needs " + std::to_string(n) + " hexadecimal digits of a character");
+          fail_at(where_, std::string("the escape \\") + c + " in this string needs " + std::to_string(n) +
+                              " hexadecimal digits of a character");
         if (value >= 0xD800 && value <= 0xDFFF) fail_at(where_, "a surrogate escape in a string is not supported");
         append_utf8(out, value);
         i += n;
@@ -308,8 +314,8 @@ class Lexer {
   }
 
   void op(std::string& open_brackets) {
-    static constexpr std::string_view kOps[] = {"//", "**", "==", "!=", ">=", "<=", "+", "-", "/", "*", "%", "~", "[", "]",
-                                                "(",  ")",  "{",  "}",  ">",  "<",  "=", ".", ":", "|", ",", ";"};
+    static constexpr std::string_view kOps[] = {"//", "**", "==", "!=", ">=", "<=", "+", "-", "/", "*", "%", "~", "[",
+                                                "]",  "(",  ")",  "{",  "}",  ">",  "<", "=", ".", ":", "|", ",", ";"};
     for (const std::string_view candidate : kOps) {
       if (!at(candidate)) continue;
       const char c = candidate[0];
@@ -337,17 +343,27 @@ class Lexer {
 
 std::string describe(const Token& token) {
   switch (token.kind) {
-    case Token::Kind::data: return "text";
-    case Token::Kind::variable_begin: return "'{{'";
-    case Token::Kind::variable_end: return "end of print statement '}}'";
-    case Token::Kind::block_begin: return "'{%'";
-    case Token::Kind::block_end: return "end of statement block '%}'";
-    case Token::Kind::name: return "name '" + token.text + "'";
-    case Token::Kind::string: return "a string";
+    case Token::Kind::data:
+      return "text";
+    case Token::Kind::variable_begin:
+      return "'{{'";
+    case Token::Kind::variable_end:
+      return "end of print statement '}}'";
+    case Token::Kind::block_begin:
+      return "'{%'";
+    case Token::Kind::block_end:
+      return "end of statement block '%}'";
+    case Token::Kind::name:
+      return "name '" + token.text + "'";
+    case Token::Kind::string:
+      return "a string";
     case Token::Kind::integer:
-    case Token::Kind::real: return "number " + token.text;
-    case Token::Kind::op: return "'" + token.text + "'";
-    case Token::Kind::end: return "end of template";
+    case Token::Kind::real:
+      return "number " + token.text;
+    case Token::Kind::op:
+      return "'" + token.text + "'";
+    case Token::Kind::end:
+      return "end of template";
   }
   return "token";
 }

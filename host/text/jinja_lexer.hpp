@@ -1,5 +1,6 @@
-// Cuts a template into tokens, with the whitespace rules transformers renders with: trim_blocks, lstrip_blocks, the `-` and `+`
-// marks, one trailing newline dropped. Fails with line and column on what Jinja's own lexer refuses. Knows no grammar.
+// Cuts a template into tokens, with the whitespace rules transformers renders with: trim_blocks, lstrip_blocks, the `-`
+// and `+` marks, one trailing newline dropped. Fails with line and column on what Jinja's own lexer refuses. Knows no
+// grammar.
 #pragma once
 
 #include <string>

@@ -10,11 +10,14 @@ namespace {
 
 // Python's public attributes by type: what is here, then what is not.
 constexpr std::string_view kStringHas =
-    " capitalize center count endswith find format index isalnum isalpha isdigit islower isspace isupper join ljust lower lstrip "
-    "partition removeprefix removesuffix replace rfind rindex rjust rpartition rsplit rstrip split splitlines startswith strip "
+    " capitalize center count endswith find format index isalnum isalpha isdigit islower isspace isupper join ljust "
+    "lower lstrip "
+    "partition removeprefix removesuffix replace rfind rindex rjust rpartition rsplit rstrip split splitlines "
+    "startswith strip "
     "swapcase title upper zfill ";
 constexpr std::string_view kStringLacks =
-    " casefold encode expandtabs format_map isascii isdecimal isidentifier isnumeric isprintable istitle maketrans translate ";
+    " casefold encode expandtabs format_map isascii isdecimal isidentifier isnumeric isprintable istitle maketrans "
+    "translate ";
 constexpr std::string_view kMarkupLacks = " escape striptags unescape ";
 constexpr std::string_view kListHas = " append clear copy count extend index insert pop remove reverse ";
 constexpr std::string_view kListLacks = " sort ";
@@ -28,11 +31,14 @@ constexpr std::string_view kRangeLacks = " count index start step stop ";
 constexpr std::string_view kViewLacks = " isdisjoint mapping ";
 constexpr std::string_view kGeneratorLacks = " close gi_code gi_frame gi_running gi_suspended gi_yieldfrom send throw ";
 
-bool listed(std::string_view list, const std::string& name) { return list.find(" " + name + " ") != std::string_view::npos; }
+bool listed(std::string_view list, const std::string& name) {
+  return list.find(" " + name + " ") != std::string_view::npos;
+}
 
 bool among(const Value& self, const std::string& name, std::string_view has, std::string_view lacks) {
   if (listed(has, name)) return true;
-  if (listed(lacks, name)) fail(std::string("the attribute '") + name + "' of '" + type_name(self) + "' is not supported");
+  if (listed(lacks, name))
+    fail(std::string("the attribute '") + name + "' of '" + type_name(self) + "' is not supported");
   return false;
 }
 
@@ -43,10 +49,12 @@ std::size_t clamp_index(Int i, std::size_t size) {  // as list.insert and list.i
 
 }  // namespace
 
-Bound::Bound(const Arguments& arguments, const std::string& callee, std::initializer_list<const char*> names, std::size_t required)
+Bound::Bound(const Arguments& arguments, const std::string& callee, std::initializer_list<const char*> names,
+             std::size_t required)
     : callee_(callee), values_(names.size()) {
   if (arguments.positional.size() > names.size())
-    fail(callee + "() takes at most " + std::to_string(names.size()) + " argument(s) (" + std::to_string(arguments.positional.size()) + " given)");
+    fail(callee + "() takes at most " + std::to_string(names.size()) + " argument(s) (" +
+         std::to_string(arguments.positional.size()) + " given)");
   for (std::size_t i = 0; i < arguments.positional.size(); ++i) values_[i] = &arguments.positional[i];
   for (const auto& [name, value] : arguments.named) {
     const auto it = std::find_if(names.begin(), names.end(), [&](const char* n) { return name == n; });
@@ -81,16 +89,25 @@ bool has_method(const Value& self, const std::string& name) {
     case Kind::string:
       if (self.safe()) among(self, name, {}, kMarkupLacks);
       return among(self, name, kStringHas, kStringLacks);
-    case Kind::list: return among(self, name, kListHas, kListLacks);
-    case Kind::tuple: return among(self, name, kTupleHas, {});
-    case Kind::dict: return among(self, name, kDictHas, kDictLacks);
+    case Kind::list:
+      return among(self, name, kListHas, kListLacks);
+    case Kind::tuple:
+      return among(self, name, kTupleHas, {});
+    case Kind::dict:
+      return among(self, name, kDictHas, kDictLacks);
     case Kind::boolean:
-    case Kind::integer: return among(self, name, {}, kIntLacks);
-    case Kind::real: return among(self, name, {}, kFloatLacks);
-    case Kind::range: return among(self, name, {}, kRangeLacks);
-    case Kind::view: return among(self, name, {}, kViewLacks);
-    case Kind::iterator: return among(self, name, {}, kGeneratorLacks);
-    default: return false;
+    case Kind::integer:
+      return among(self, name, {}, kIntLacks);
+    case Kind::real:
+      return among(self, name, {}, kFloatLacks);
+    case Kind::range:
+      return among(self, name, {}, kRangeLacks);
+    case Kind::view:
+      return among(self, name, {}, kViewLacks);
+    case Kind::iterator:
+      return among(self, name, {}, kGeneratorLacks);
+    default:
+      return false;
   }
 }
 

@@ -12,19 +12,28 @@ namespace {
 
 const char* sign_of(Op op) {
   switch (op) {
-    case Op::add: return "+";
-    case Op::subtract: return "-";
-    case Op::multiply: return "*";
-    case Op::divide: return "/";
-    case Op::floor_divide: return "//";
-    case Op::modulo: return "%";
-    case Op::power: return "** or pow()";
-    default: return "?";
+    case Op::add:
+      return "+";
+    case Op::subtract:
+      return "-";
+    case Op::multiply:
+      return "*";
+    case Op::divide:
+      return "/";
+    case Op::floor_divide:
+      return "//";
+    case Op::modulo:
+      return "%";
+    case Op::power:
+      return "** or pow()";
+    default:
+      return "?";
   }
 }
 
 [[noreturn]] void unsupported(Op op, const Value& a, const Value& b) {
-  fail(std::string("unsupported operand type(s) for ") + sign_of(op) + ": '" + type_name(a) + "' and '" + type_name(b) + "'");
+  fail(std::string("unsupported operand type(s) for ") + sign_of(op) + ": '" + type_name(a) + "' and '" + type_name(b) +
+       "'");
 }
 
 [[noreturn]] void overflow() { fail("the result is an integer beyond 128 bits, which is not supported"); }
@@ -75,9 +84,12 @@ Value on_integers(Op op, Int a, Int b) {
 
 Value on_reals(Op op, double a, double b) {
   switch (op) {
-    case Op::add: return Value::real(a + b);
-    case Op::subtract: return Value::real(a - b);
-    case Op::multiply: return Value::real(a * b);
+    case Op::add:
+      return Value::real(a + b);
+    case Op::subtract:
+      return Value::real(a - b);
+    case Op::multiply:
+      return Value::real(a * b);
     case Op::divide:
       if (b == 0) fail("float division by zero");
       return Value::real(a / b);
@@ -110,8 +122,10 @@ Value on_reals(Op op, double a, double b) {
 
 Value repeat(Runtime& rt, const Value& sequence, Int times) {
   if (times < 0) times = 0;
-  const Int size = sequence.is(Kind::string) ? Int(sequence.bytes().size()) : Int(sequence.list().items.size() * sizeof(Value));
-  if (size > 0 && times > Int(std::numeric_limits<std::int32_t>::max())) fail("repeating a value that often exceeds the memory limit");
+  const Int size =
+      sequence.is(Kind::string) ? Int(sequence.bytes().size()) : Int(sequence.list().items.size() * sizeof(Value));
+  if (size > 0 && times > Int(std::numeric_limits<std::int32_t>::max()))
+    fail("repeating a value that often exceeds the memory limit");
   if (size == 0) times = 0;
   rt.charge(static_cast<std::uint64_t>(size * times));
   if (sequence.is(Kind::string)) {
@@ -171,12 +185,16 @@ Value element(Runtime& rt, const Value& object, Int index) {
       const std::size_t at = byte_offset(text.bytes, i);
       return rt.string(text.bytes.substr(at, code_point_size(text.bytes, at)), object.safe());
     }
-    case Kind::range: return Value::integer(object.as<Range>().start + index * object.as<Range>().step);
-    default: return object.list().items[static_cast<std::size_t>(index)];
+    case Kind::range:
+      return Value::integer(object.as<Range>().start + index * object.as<Range>().step);
+    default:
+      return object.list().items[static_cast<std::size_t>(index)];
   }
 }
 
-bool indexable(const Value& v) { return v.is(Kind::string) || v.is(Kind::list) || v.is(Kind::tuple) || v.is(Kind::range); }
+bool indexable(const Value& v) {
+  return v.is(Kind::string) || v.is(Kind::list) || v.is(Kind::tuple) || v.is(Kind::range);
+}
 
 }  // namespace
 
@@ -198,16 +216,25 @@ Value binary(Runtime& rt, Op op, const Value& a, const Value& b) {
 
 bool compare(Runtime& rt, Op op, const Value& a, const Value& b) {
   switch (op) {
-    case Op::equal: return equal(rt, a, b);
-    case Op::not_equal: return !equal(rt, a, b);
-    case Op::in: return contains(rt, b, a);
-    case Op::not_in: return !contains(rt, b, a);
-    case Op::less: return less(rt, a, b);
-    case Op::greater: return less(rt, b, a);
+    case Op::equal:
+      return equal(rt, a, b);
+    case Op::not_equal:
+      return !equal(rt, a, b);
+    case Op::in:
+      return contains(rt, b, a);
+    case Op::not_in:
+      return !contains(rt, b, a);
+    case Op::less:
+      return less(rt, a, b);
+    case Op::greater:
+      return less(rt, b, a);
     // Not "not greater": neither holds for NaN.
-    case Op::less_equal: return less(rt, a, b) || equal(rt, a, b);
-    case Op::greater_equal: return less(rt, b, a) || equal(rt, a, b);
-    default: return false;
+    case Op::less_equal:
+      return less(rt, a, b) || equal(rt, a, b);
+    case Op::greater_equal:
+      return less(rt, b, a) || equal(rt, a, b);
+    default:
+      return false;
   }
 }
 
@@ -225,7 +252,8 @@ Value get_own_attribute(Interpreter& in, const Value& object, const std::string&
     if (name == "caller") return Value::boolean(m.uses_caller);
     if (name == "catch_kwargs") return Value::boolean(m.uses_kwargs);
     if (name == "catch_varargs") return Value::boolean(m.uses_varargs);
-    if (name == "arguments" || name == "explicit_caller") fail("the attribute '" + name + "' of a macro is not supported");
+    if (name == "arguments" || name == "explicit_caller")
+      fail("the attribute '" + name + "' of a macro is not supported");
   } else if (name.starts_with("__") && name.ends_with("__")) {
     fail("access to attribute '" + name + "' of '" + type_name(object) + "' object is unsafe");
   } else if (has_method(object, name)) {
@@ -314,7 +342,9 @@ Value get_slice(Runtime& rt, const Value& object, const Value& start, const Valu
     rt.step(1 + bytes.size() / 64);
     if (by == 1) {
       if (to <= from) return Value::string("", object.safe());
-      const auto offset = [&](Int i) { return ascii ? static_cast<std::size_t>(i) : byte_offset(bytes, static_cast<std::size_t>(i)); };
+      const auto offset = [&](Int i) {
+        return ascii ? static_cast<std::size_t>(i) : byte_offset(bytes, static_cast<std::size_t>(i));
+      };
       const std::size_t begin = offset(from);
       return rt.string(bytes.substr(begin, offset(to) - begin), object.safe());
     }
@@ -330,7 +360,8 @@ Value get_slice(Runtime& rt, const Value& object, const Value& start, const Valu
     return rt.string(std::move(out), object.safe());
   }
   std::vector<Value> items;
-  for (Int i = from; by > 0 ? i < to : i > to; i += by) items.push_back(object.list().items[static_cast<std::size_t>(i)]);
+  for (Int i = from; by > 0 ? i < to : i > to; i += by)
+    items.push_back(object.list().items[static_cast<std::size_t>(i)]);
   return object.is(Kind::list) ? rt.list(std::move(items)) : rt.tuple(std::move(items));
 }
 
@@ -338,12 +369,23 @@ std::string escape_html(std::string_view text) {
   std::string out;
   for (const char c : text) {
     switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&#34;"; break;
-      case '\'': out += "&#39;"; break;
-      default: out += c;
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&#34;";
+        break;
+      case '\'':
+        out += "&#39;";
+        break;
+      default:
+        out += c;
     }
   }
   return out;

@@ -9,13 +9,20 @@ using EK = Expr::Kind;
 
 bool comparison_op(const Token& token, Op& op) {
   if (token.kind != Token::Kind::op) return false;
-  if (token.text == "==") op = Op::equal;
-  else if (token.text == "!=") op = Op::not_equal;
-  else if (token.text == "<") op = Op::less;
-  else if (token.text == "<=") op = Op::less_equal;
-  else if (token.text == ">") op = Op::greater;
-  else if (token.text == ">=") op = Op::greater_equal;
-  else return false;
+  if (token.text == "==")
+    op = Op::equal;
+  else if (token.text == "!=")
+    op = Op::not_equal;
+  else if (token.text == "<")
+    op = Op::less;
+  else if (token.text == "<=")
+    op = Op::less_equal;
+  else if (token.text == ">")
+    op = Op::greater;
+  else if (token.text == ">=")
+    op = Op::greater_equal;
+  else
+    return false;
   return true;
 }
 
@@ -139,7 +146,10 @@ const Expr* Parser::product() {
   while (now().is_op("*") || now().is_op("/") || now().is_op("//") || now().is_op("%")) {
     const Token op = take();
     Expr* e = make(EK::binary, op.at, {left, power()});
-    e->op = op.text == "*" ? Op::multiply : op.text == "/" ? Op::divide : op.text == "//" ? Op::floor_divide : Op::modulo;
+    e->op = op.text == "*"    ? Op::multiply
+            : op.text == "/"  ? Op::divide
+            : op.text == "//" ? Op::floor_divide
+                              : Op::modulo;
     left = e;
   }
   return left;
@@ -199,9 +209,14 @@ const Expr* Parser::primary() {
       while (now().kind == Token::Kind::string) text += take().text;  // adjacent strings are one
       return constant(Value::string(std::move(text)));
     }
-    case Token::Kind::integer: take(); return constant(Value::integer(token.integer));
-    case Token::Kind::real: take(); return constant(Value::real(token.real));
-    default: break;
+    case Token::Kind::integer:
+      take();
+      return constant(Value::integer(token.integer));
+    case Token::Kind::real:
+      take();
+      return constant(Value::real(token.real));
+    default:
+      break;
   }
   if (skip_op("(")) {
     const Nesting nesting(*this, token.at);
@@ -273,7 +288,8 @@ const Expr* Parser::subscript(const Expr* e) {
       attribute->text = name.text;
       return attribute;
     }
-    if (name.kind != Token::Kind::integer) fail_at(name.at, "expected a name or a number after '.', got " + describe(name));
+    if (name.kind != Token::Kind::integer)
+      fail_at(name.at, "expected a name or a number after '.', got " + describe(name));
     Expr* index = make(EK::constant, name.at);
     index->value = Value::integer(name.integer);
     return make(EK::subscript, name.at, {e, index});
@@ -363,9 +379,10 @@ const Expr* Parser::test(const Expr* subject) {
   e->test = find_test(e->text);
   if (!e->test && conditions_ == 0) unknown_.push_back({no_such_test(e->text), name.at});
   const Token& next = now();
-  const bool begins_value = next.kind == Token::Kind::string || next.kind == Token::Kind::integer || next.kind == Token::Kind::real ||
-                            next.is_op("[") || next.is_op("{") ||
-                            (next.kind == Token::Kind::name && !next.is_name("else") && !next.is_name("or") && !next.is_name("and"));
+  const bool begins_value =
+      next.kind == Token::Kind::string || next.kind == Token::Kind::integer || next.kind == Token::Kind::real ||
+      next.is_op("[") || next.is_op("{") ||
+      (next.kind == Token::Kind::name && !next.is_name("else") && !next.is_name("or") && !next.is_name("and"));
   if (next.is_op("(")) {
     call_arguments(*e);
   } else if (begins_value) {

@@ -13,7 +13,8 @@ std::string listed(std::initializer_list<std::string_view> names) {
 }
 
 // What Jinja knows and chat templates have no use for.
-constexpr std::string_view kUnsupported[] = {"extends", "include", "import", "from", "block", "autoescape", "do", "trans", "debug", "print"};
+constexpr std::string_view kUnsupported[] = {"extends",    "include", "import", "from",  "block",
+                                             "autoescape", "do",      "trans",  "debug", "print"};
 
 }  // namespace
 
@@ -95,20 +96,24 @@ Body Parser::body_until(std::initializer_list<std::string_view> ends) {
       }
       case Token::Kind::block_begin: {
         take();
-        if (std::any_of(ends.begin(), ends.end(), [&](std::string_view end) { return now().is_name(end); })) return body;
+        if (std::any_of(ends.begin(), ends.end(), [&](std::string_view end) { return now().is_name(end); }))
+          return body;
         if (now().kind != Token::Kind::name) fail_at(now().at, "expected a statement's name, got " + describe(now()));
         const std::string tag = now().text;
         const Position at = now().at;
         if (tag.starts_with("end") || tag == "else" || tag == "elif")
-          fail_at(at, "unexpected '" + tag + "'" + (ends.size() ? ": this block needs " + listed(ends) : ": no block is open"));
+          fail_at(at, "unexpected '" + tag + "'" +
+                          (ends.size() ? ": this block needs " + listed(ends) : ": no block is open"));
         body.push_back(statement());
         expect(Token::Kind::block_end, "end of statement block '%}'");
         break;
       }
       case Token::Kind::end:
-        if (ends.size()) fail_at(token.at, "unexpected end of template: the innermost open block needs " + listed(ends));
+        if (ends.size())
+          fail_at(token.at, "unexpected end of template: the innermost open block needs " + listed(ends));
         return body;
-      default: fail_at(token.at, "unexpected " + describe(token));
+      default:
+        fail_at(token.at, "unexpected " + describe(token));
     }
   }
 }
@@ -206,7 +211,8 @@ Parameters Parser::parameters() {
   return out;
 }
 
-// A macro's body is a function: no loop around it counts, and the special names it reads decide what it may be called with.
+// A macro's body is a function: no loop around it counts, and the special names it reads decide what it may be called
+// with.
 Body Parser::macro_body(Stmt& macro, std::string_view end) {
   const int loops = std::exchange(loops_, 0);
   const int conditions = std::exchange(conditions_, 0);
@@ -263,8 +269,8 @@ const Stmt* Parser::with_statement(Position at) {
   return s;
 }
 
-// transformers marks the assistant's tokens with this tag; the text is its body's. Its body is a function there, so that what
-// it sets stays inside.
+// transformers marks the assistant's tokens with this tag; the text is its body's. Its body is a function there, so
+// that what it sets stays inside.
 const Stmt* Parser::generation_statement(Position at) {
   Stmt* s = make(Stmt::Kind::scope, at);
   const int loops = std::exchange(loops_, 0);
@@ -299,7 +305,9 @@ const Expr* Parser::target(bool with_namespace, std::string_view end_name) {
   if (!now().is_op(",")) return first;
   Expr* tuple = make(Expr::Kind::tuple, at, {first});
   while (skip_op(",")) {
-    if (now().is_op("=") || now().is_op(")") || now().kind == Token::Kind::block_end || (!end_name.empty() && now().is_name(end_name))) break;
+    if (now().is_op("=") || now().is_op(")") || now().kind == Token::Kind::block_end ||
+        (!end_name.empty() && now().is_name(end_name)))
+      break;
     tuple->children.push_back(one());
   }
   return tuple;

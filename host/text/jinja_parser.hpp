@@ -1,5 +1,6 @@
-// Jinja's grammar: tokens to a Template. Follows Jinja's precedence and its compile-time refusals; statements outside a chat
-// template's subset (extends, include, import, block, …) and unknown filters and tests are errors naming them, with their place.
+// Jinja's grammar: tokens to a Template. Follows Jinja's precedence and its compile-time refusals; statements outside a
+// chat template's subset (extends, include, import, block, …) and unknown filters and tests are errors naming them,
+// with their place.
 #pragma once
 
 #include <string>
@@ -45,7 +46,8 @@ class Parser {
   const Expr* target(bool with_namespace, std::string_view end_name);
 
   // Expressions (jinja_parse_expressions.cpp), loosest first.
-  const Expr* tuple_or_expression(bool with_conditional = true, std::string_view end_name = {}, bool parenthesised = false);
+  const Expr* tuple_or_expression(bool with_conditional = true, std::string_view end_name = {},
+                                  bool parenthesised = false);
   const Expr* expression(bool with_conditional = true);
   const Expr* conditional();
   const Expr* logical_or();
@@ -62,8 +64,8 @@ class Parser {
   const Expr* filters_and_tests(const Expr* e);
   const Expr* subscript(const Expr* e);
   const Expr* subscript_item();
-  const Expr* filter(const Expr* subject);   // one filter, from its name
-  const Expr* filter_chain(const Expr* e);   // any number of `| filter`
+  const Expr* filter(const Expr* subject);  // one filter, from its name
+  const Expr* filter_chain(const Expr* e);  // any number of `| filter`
   const Expr* test(const Expr* subject);
   void call_arguments(Expr& call);
   [[nodiscard]] bool tuple_ends(std::string_view end_name) const;
@@ -77,11 +79,13 @@ class Parser {
   std::size_t at_ = 0;
   Template out_;
   std::unordered_map<std::string, int> symbols_;
-  int nesting_ = 0;      // statements and brackets within one another
-  int loops_ = 0;        // loops around, within the current macro: break and continue need one
-  int conditions_ = 0;   // `if` statements around: an unknown filter there is an error only when reached, as in Jinja
+  int nesting_ = 0;     // statements and brackets within one another
+  int loops_ = 0;       // loops around, within the current macro: break and continue need one
+  int conditions_ = 0;  // `if` statements around: an unknown filter there is an error only when reached, as in Jinja
   std::vector<TemplateError> unknown_;  // filters and tests that do not exist, met outside a condition
-  struct MacroUse { bool caller = false, kwargs = false, varargs = false; };
+  struct MacroUse {
+    bool caller = false, kwargs = false, varargs = false;
+  };
   std::vector<MacroUse> macros_;  // macros around, and which special names their bodies read
 
   friend class Nesting;

@@ -68,7 +68,8 @@ std::string integer_text(Int i) {
   if (i == 0) return "0";
   const bool negative = i < 0;
   std::string digits;
-  for (; i != 0; i /= 10) digits.insert(digits.begin(), static_cast<char>('0' + static_cast<int>(negative ? -(i % 10) : i % 10)));
+  for (; i != 0; i /= 10)
+    digits.insert(digits.begin(), static_cast<char>('0' + static_cast<int>(negative ? -(i % 10) : i % 10)));
   return negative ? "-" + digits : digits;
 }
 
@@ -93,15 +94,20 @@ std::string real_text(double d) {
     return sign + digits + buffer;
   }
   if (exponent < 0) return sign + "0." + std::string(static_cast<std::size_t>(-exponent - 1), '0') + digits;
-  if (count <= exponent + 1) return sign + digits + std::string(static_cast<std::size_t>(exponent + 1 - count), '0') + ".0";
-  return sign + digits.substr(0, static_cast<std::size_t>(exponent + 1)) + "." + digits.substr(static_cast<std::size_t>(exponent + 1));
+  if (count <= exponent + 1)
+    return sign + digits + std::string(static_cast<std::size_t>(exponent + 1 - count), '0') + ".0";
+  return sign + digits.substr(0, static_cast<std::size_t>(exponent + 1)) + "." +
+         digits.substr(static_cast<std::size_t>(exponent + 1));
 }
 
 std::string to_text(Runtime& rt, const Value& v) {
   switch (v.kind()) {
-    case Kind::undefined: return "";
-    case Kind::string: return v.bytes();
-    default: return repr(rt, v);
+    case Kind::undefined:
+      return "";
+    case Kind::string:
+      return v.bytes();
+    default:
+      return repr(rt, v);
   }
 }
 
@@ -109,21 +115,33 @@ std::string repr(Runtime& rt, const Value& v, int depth) {
   rt.step();
   rt.check_depth(depth);
   switch (v.kind()) {
-    case Kind::undefined: return "Undefined";
-    case Kind::none: return "None";
-    case Kind::boolean: return v.boolean() ? "True" : "False";
-    case Kind::integer: return integer_text(v.integer());
-    case Kind::real: return real_text(v.real());
-    case Kind::string: return v.safe() ? "Markup(" + quoted(v.bytes()) + ")" : quoted(v.bytes());
-    case Kind::list: return sequence(rt, v.list().items, "[", "]", depth);
-    case Kind::tuple: return sequence(rt, v.list().items, "(", v.list().items.size() == 1 ? ",)" : ")", depth);
-    case Kind::dict: return mapping(rt, v.dict(), depth);
+    case Kind::undefined:
+      return "Undefined";
+    case Kind::none:
+      return "None";
+    case Kind::boolean:
+      return v.boolean() ? "True" : "False";
+    case Kind::integer:
+      return integer_text(v.integer());
+    case Kind::real:
+      return real_text(v.real());
+    case Kind::string:
+      return v.safe() ? "Markup(" + quoted(v.bytes()) + ")" : quoted(v.bytes());
+    case Kind::list:
+      return sequence(rt, v.list().items, "[", "]", depth);
+    case Kind::tuple:
+      return sequence(rt, v.list().items, "(", v.list().items.size() == 1 ? ",)" : ")", depth);
+    case Kind::dict:
+      return mapping(rt, v.dict(), depth);
     case Kind::range: {
       const auto& r = v.as<Range>();
-      return "range(" + integer_text(r.start) + ", " + integer_text(r.stop) + (r.step == 1 ? "" : ", " + integer_text(r.step)) + ")";
+      return "range(" + integer_text(r.start) + ", " + integer_text(r.stop) +
+             (r.step == 1 ? "" : ", " + integer_text(r.step)) + ")";
     }
-    case Kind::view: return type_name(v) + sequence(rt, to_vector(rt, v), "([", "])", depth);
-    case Kind::name_space: return "<Namespace " + mapping(rt, *v.as<Namespace>().attributes, depth) + ">";
+    case Kind::view:
+      return type_name(v) + sequence(rt, to_vector(rt, v), "([", "])", depth);
+    case Kind::name_space:
+      return "<Namespace " + mapping(rt, *v.as<Namespace>().attributes, depth) + ">";
     default:
       // Python prints an address here, which no two runs share.
       fail(std::string("printing a '") + type_name(v) + "' object is not supported; " +

@@ -1,4 +1,5 @@
-// The methods of str. Positions are in code points; a method of a string marked safe gives a safe string, as Markup's do.
+// The methods of str. Positions are in code points; a method of a string marked safe gives a safe string, as Markup's
+// do.
 #include <algorithm>
 #include <optional>
 
@@ -104,10 +105,13 @@ Value split(Runtime& rt, const Value& self, const std::string& name, const Argum
   const Int limit = b.integer(1, -1);
   rt.step(1 + self.bytes().size() / 64);
   if (!b.given(0) || b[0].is(Kind::none))
-    return as_list(rt, name == "split" ? split_on_space(self.bytes(), limit) : split_on_last_space(self.bytes(), limit), self.safe());
+    return as_list(rt, name == "split" ? split_on_space(self.bytes(), limit) : split_on_last_space(self.bytes(), limit),
+                   self.safe());
   const std::string separator = b.string(0, "");
   if (separator.empty()) fail("empty separator");
-  return as_list(rt, name == "split" ? split_on(self.bytes(), separator, limit) : split_on_last(self.bytes(), separator, limit), self.safe());
+  return as_list(
+      rt, name == "split" ? split_on(self.bytes(), separator, limit) : split_on_last(self.bytes(), separator, limit),
+      self.safe());
 }
 
 // The part of the string that optional start and stop (in code points, as slices take them) leave, and where it starts.
@@ -122,7 +126,8 @@ std::optional<std::string_view> window(const Value& self, const Bound& b, std::s
   const Int start = bound(1, 0), stop = std::min(bound(2, length), length);
   if (start > length || stop < start) return std::nullopt;
   first = static_cast<std::size_t>(start);
-  const std::size_t from = byte_offset(self.bytes(), first), to = byte_offset(self.bytes(), static_cast<std::size_t>(stop));
+  const std::size_t from = byte_offset(self.bytes(), first),
+                    to = byte_offset(self.bytes(), static_cast<std::size_t>(stop));
   return std::string_view(self.bytes()).substr(from, to - from);
 }
 
@@ -236,7 +241,8 @@ Value classify(const Value& self, const std::string& name) {
   if (name == "isdigit") return all(digit);
   if (name == "isalpha") return all([&](char c) { return lower(c) || upper(c); });
   if (name == "isalnum") return all([&](char c) { return lower(c) || upper(c) || digit(c); });
-  const bool any_lower = std::any_of(text.begin(), text.end(), lower), any_upper = std::any_of(text.begin(), text.end(), upper);
+  const bool any_lower = std::any_of(text.begin(), text.end(), lower),
+             any_upper = std::any_of(text.begin(), text.end(), upper);
   return Value::boolean(name == "islower" ? any_lower && !any_upper : any_upper && !any_lower);
 }
 
@@ -279,7 +285,8 @@ Value call_string_method(Interpreter& in, const Value& self, const std::string& 
   if (name == "strip" || name == "lstrip" || name == "rstrip") return strip(rt, self, name, arguments);
   if (name == "split" || name == "rsplit") return split(rt, self, name, arguments);
   if (name == "startswith" || name == "endswith") return starts_or_ends(rt, self, name, arguments);
-  if (name == "find" || name == "rfind" || name == "index" || name == "rindex" || name == "count") return find(rt, self, name, arguments);
+  if (name == "find" || name == "rfind" || name == "index" || name == "rindex" || name == "count")
+    return find(rt, self, name, arguments);
   if (name == "join") return join(rt, self, arguments);
   if (name == "format") {
     if (self.safe()) fail("format() of a string marked safe is not supported");

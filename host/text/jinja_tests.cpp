@@ -42,13 +42,17 @@ bool same_as(Interpreter&, const Value& v, const Arguments& arguments) {
   const Value& w = b[0];
   if (v.kind() != w.kind()) return false;
   switch (v.kind()) {
-    case Kind::none: return true;
-    case Kind::boolean: return v.boolean() == w.boolean();
+    case Kind::none:
+      return true;
+    case Kind::boolean:
+      return v.boolean() == w.boolean();
     case Kind::undefined:
     case Kind::integer:
     case Kind::real:
-    case Kind::string: fail(std::string("'is sameas' of two '") + type_name(v) + "' values is not supported; use ==");
-    default: return v.object() == w.object();
+    case Kind::string:
+      fail(std::string("'is sameas' of two '") + type_name(v) + "' values is not supported; use ==");
+    default:
+      return v.object() == w.object();
   }
 }
 
@@ -84,7 +88,8 @@ bool is_mapping(const Value& v) { return v.is(Kind::dict); }
 bool is_safe(const Value& v) { return v.safe(); }
 // Jinja asks for a length and a subscript, which undefined has too.
 bool is_sequence(const Value& v) {
-  return v.is(Kind::undefined) || v.is(Kind::string) || v.is(Kind::list) || v.is(Kind::tuple) || v.is(Kind::dict) || v.is(Kind::range);
+  return v.is(Kind::undefined) || v.is(Kind::string) || v.is(Kind::list) || v.is(Kind::tuple) || v.is(Kind::dict) ||
+         v.is(Kind::range);
 }
 bool is_callable(const Value& v) {
   return v.is(Kind::undefined) || v.is(Kind::macro) || v.is(Kind::function) || v.is(Kind::loop);
@@ -95,25 +100,51 @@ struct TestEntry {
   TestFunction function;
 };
 
-constexpr TestEntry kTests[] = {
-    {"defined", plain<is_defined>},   {"undefined", plain<is_undefined>}, {"none", plain<is_none>},
-    {"boolean", plain<is_boolean>},   {"true", plain<is_true>},           {"false", plain<is_false>},
-    {"integer", plain<is_integer>},   {"float", plain<is_real>},          {"number", plain<is_number>},
-    {"string", plain<is_string>},     {"mapping", plain<is_mapping>},     {"iterable", plain<is_iterable>},
-    {"sequence", plain<is_sequence>}, {"callable", plain<is_callable>},   {"escaped", plain<is_safe>},
-    {"odd", parity<1>},               {"even", parity<0>},                {"divisibleby", divisible_by},
-    {"sameas", same_as},              {"lower", letter_case<false>},      {"upper", letter_case<true>},
-    {"in", element_of},               {"filter", names_known<true>},      {"test", names_known<false>},
-    {"==", compared<Op::equal>},      {"eq", compared<Op::equal>},        {"equalto", compared<Op::equal>},
-    {"!=", compared<Op::not_equal>},  {"ne", compared<Op::not_equal>},    {"<", compared<Op::less>},
-    {"lt", compared<Op::less>},       {"lessthan", compared<Op::less>},   {"<=", compared<Op::less_equal>},
-    {"le", compared<Op::less_equal>}, {">", compared<Op::greater>},       {"gt", compared<Op::greater>},
-    {"greaterthan", compared<Op::greater>}, {">=", compared<Op::greater_equal>}, {"ge", compared<Op::greater_equal>}};
+constexpr TestEntry kTests[] = {{"defined", plain<is_defined>},
+                                {"undefined", plain<is_undefined>},
+                                {"none", plain<is_none>},
+                                {"boolean", plain<is_boolean>},
+                                {"true", plain<is_true>},
+                                {"false", plain<is_false>},
+                                {"integer", plain<is_integer>},
+                                {"float", plain<is_real>},
+                                {"number", plain<is_number>},
+                                {"string", plain<is_string>},
+                                {"mapping", plain<is_mapping>},
+                                {"iterable", plain<is_iterable>},
+                                {"sequence", plain<is_sequence>},
+                                {"callable", plain<is_callable>},
+                                {"escaped", plain<is_safe>},
+                                {"odd", parity<1>},
+                                {"even", parity<0>},
+                                {"divisibleby", divisible_by},
+                                {"sameas", same_as},
+                                {"lower", letter_case<false>},
+                                {"upper", letter_case<true>},
+                                {"in", element_of},
+                                {"filter", names_known<true>},
+                                {"test", names_known<false>},
+                                {"==", compared<Op::equal>},
+                                {"eq", compared<Op::equal>},
+                                {"equalto", compared<Op::equal>},
+                                {"!=", compared<Op::not_equal>},
+                                {"ne", compared<Op::not_equal>},
+                                {"<", compared<Op::less>},
+                                {"lt", compared<Op::less>},
+                                {"lessthan", compared<Op::less>},
+                                {"<=", compared<Op::less_equal>},
+                                {"le", compared<Op::less_equal>},
+                                {">", compared<Op::greater>},
+                                {"gt", compared<Op::greater>},
+                                {"greaterthan", compared<Op::greater>},
+                                {">=", compared<Op::greater_equal>},
+                                {"ge", compared<Op::greater_equal>}};
 
 }  // namespace
 
 TestFunction find_test(std::string_view name) {
-  const auto it = std::find_if(std::begin(kTests), std::end(kTests), [&](const TestEntry& e) { return e.name == name; });
+  const auto it =
+      std::find_if(std::begin(kTests), std::end(kTests), [&](const TestEntry& e) { return e.name == name; });
   return it != std::end(kTests) ? it->function : nullptr;
 }
 

@@ -17,7 +17,8 @@ bool in_ranges(std::span<const CodeRange> ranges, char32_t c) {
 }
 
 const CaseSpecial* special_case(std::span<const CaseSpecial> specials, char32_t c) {
-  const auto it = std::partition_point(specials.begin(), specials.end(), [c](const CaseSpecial& s) { return s.from < c; });
+  const auto it =
+      std::partition_point(specials.begin(), specials.end(), [c](const CaseSpecial& s) { return s.from < c; });
   return it != specials.end() && it->from == c ? &*it : nullptr;
 }
 
@@ -28,7 +29,8 @@ void append_special(std::string& out, const CaseSpecial& special) {
 
 void append_mapped(std::string& out, char32_t c, std::span<const CaseRun> runs, std::span<const CaseSpecial> specials) {
   if (const CaseSpecial* special = special_case(specials, c)) return append_special(out, *special);
-  // Runs with stride 2 may interleave (capital and small letters alternate), so the first that ends late enough may not be the one.
+  // Runs with stride 2 may interleave (capital and small letters alternate), so the first that ends late enough may not
+  // be the one.
   auto it = std::partition_point(runs.begin(), runs.end(), [c](const CaseRun& r) { return r.last < c; });
   for (; it != runs.end() && it->first <= c; ++it) {
     if ((c - it->first) % it->stride != 0) continue;
@@ -37,7 +39,8 @@ void append_mapped(std::string& out, char32_t c, std::span<const CaseRun> runs, 
   append_utf8(out, c);
 }
 
-// Whether the capital sigma at `at` ends a word: a cased letter before it and none after, looking past ignorable characters.
+// Whether the capital sigma at `at` ends a word: a cased letter before it and none after, looking past ignorable
+// characters.
 bool sigma_is_final(std::string_view bytes, std::size_t at) {
   bool cased_before = false;
   for (std::size_t i = at; i > 0;) {
@@ -170,7 +173,8 @@ std::string_view strip_right(std::string_view bytes, std::string_view chars) {
 }
 
 std::string to_upper(std::string_view bytes) {
-  return convert_each(bytes, [](std::string& out, std::size_t, char32_t c) { append_mapped(out, c, upper_runs(), upper_specials()); });
+  return convert_each(
+      bytes, [](std::string& out, std::size_t, char32_t c) { append_mapped(out, c, upper_runs(), upper_specials()); });
 }
 
 std::string to_lower(std::string_view bytes) {

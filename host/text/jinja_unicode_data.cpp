@@ -1,5 +1,6 @@
 // Written by tests/golden/make_unicode_tables.py from Python 3.11 (Unicode 14.0.0); do not edit.
 // Derived from the Unicode Character Database, (c) Unicode, Inc., under the Unicode License v3 (unicode.org/license.txt).
+// clang-format off
 #include "text/jinja_unicode_data.hpp"
 
 namespace outrider::text::jinja {

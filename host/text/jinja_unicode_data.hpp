@@ -1,4 +1,5 @@
-// The shape of the Unicode tables in jinja_unicode_data.cpp, which a script writes. Data only; jinja_unicode.cpp reads it.
+// The shape of the Unicode tables in jinja_unicode_data.cpp, which a script writes. Data only; jinja_unicode.cpp reads
+// it.
 #pragma once
 
 #include <cstdint>

@@ -57,9 +57,7 @@ Value Runtime::list(std::vector<Value> items) {
   return Value::object(Kind::list, l);
 }
 
-Value Runtime::tuple(std::vector<Value> items) {
-  return Value::object(Kind::tuple, list(std::move(items)).object());
-}
+Value Runtime::tuple(std::vector<Value> items) { return Value::object(Kind::tuple, list(std::move(items)).object()); }
 
 Value Runtime::iterator(std::vector<Value> items) {
   Cursor* c = make<Cursor>();
@@ -149,34 +147,53 @@ bool Cursor::next(Runtime& rt, Value& out) {
       out = Value::integer(range.start + Int(position++) * range.step);
       return true;
     }
-    default: return false;  // undefined: nothing to walk
+    default:
+      return false;  // undefined: nothing to walk
   }
 }
 
 const char* type_name(const Value& v) {
   switch (v.kind()) {
-    case Kind::undefined: return "Undefined";
-    case Kind::none: return "NoneType";
-    case Kind::boolean: return "bool";
-    case Kind::integer: return "int";
-    case Kind::real: return "float";
-    case Kind::string: return v.safe() ? "Markup" : "str";
-    case Kind::list: return "list";
-    case Kind::tuple: return "tuple";
-    case Kind::dict: return "dict";
-    case Kind::range: return "range";
+    case Kind::undefined:
+      return "Undefined";
+    case Kind::none:
+      return "NoneType";
+    case Kind::boolean:
+      return "bool";
+    case Kind::integer:
+      return "int";
+    case Kind::real:
+      return "float";
+    case Kind::string:
+      return v.safe() ? "Markup" : "str";
+    case Kind::list:
+      return "list";
+    case Kind::tuple:
+      return "tuple";
+    case Kind::dict:
+      return "dict";
+    case Kind::range:
+      return "range";
     case Kind::view:
       switch (v.as<View>().of) {
-        case View::Of::keys: return "dict_keys";
-        case View::Of::values: return "dict_values";
-        case View::Of::items: return "dict_items";
+        case View::Of::keys:
+          return "dict_keys";
+        case View::Of::values:
+          return "dict_values";
+        case View::Of::items:
+          return "dict_items";
       }
       return "dict_keys";
-    case Kind::iterator: return "generator";
-    case Kind::name_space: return "Namespace";
-    case Kind::macro: return "Macro";
-    case Kind::loop: return "LoopContext";
-    case Kind::function: return v.as<Function>().self.is(Kind::undefined) ? "function" : "builtin_function_or_method";
+    case Kind::iterator:
+      return "generator";
+    case Kind::name_space:
+      return "Namespace";
+    case Kind::macro:
+      return "Macro";
+    case Kind::loop:
+      return "LoopContext";
+    case Kind::function:
+      return v.as<Function>().self.is(Kind::undefined) ? "function" : "builtin_function_or_method";
   }
   return "object";
 }
@@ -184,17 +201,23 @@ const char* type_name(const Value& v) {
 bool truthy(const Value& v) {
   switch (v.kind()) {
     case Kind::undefined:
-    case Kind::none: return false;
-    case Kind::boolean: return v.boolean();
-    case Kind::integer: return v.integer() != 0;
-    case Kind::real: return v.real() != 0;
+    case Kind::none:
+      return false;
+    case Kind::boolean:
+      return v.boolean();
+    case Kind::integer:
+      return v.integer() != 0;
+    case Kind::real:
+      return v.real() != 0;
     case Kind::string:
     case Kind::list:
     case Kind::tuple:
     case Kind::dict:
     case Kind::range:
-    case Kind::view: return length_of(v) != 0;
-    default: return true;  // generators, namespaces, callables
+    case Kind::view:
+      return length_of(v) != 0;
+    default:
+      return true;  // generators, namespaces, callables
   }
 }
 
@@ -208,8 +231,10 @@ bool is_iterable(const Value& v) {
     case Kind::range:
     case Kind::view:
     case Kind::iterator:
-    case Kind::loop: return true;
-    default: return false;
+    case Kind::loop:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -236,14 +261,21 @@ std::vector<Value> to_vector(Runtime& rt, const Value& v) {
 
 Int length_of(const Value& v) {
   switch (v.kind()) {
-    case Kind::undefined: return 0;
-    case Kind::string: return Int(v.text().length);
+    case Kind::undefined:
+      return 0;
+    case Kind::string:
+      return Int(v.text().length);
     case Kind::list:
-    case Kind::tuple: return Int(v.list().items.size());
-    case Kind::dict: return Int(v.dict().items.size());
-    case Kind::range: return v.as<Range>().length();
-    case Kind::view: return Int(v.as<View>().dict->items.size());
-    default: fail(std::string("object of type '") + type_name(v) + "' has no len()");
+    case Kind::tuple:
+      return Int(v.list().items.size());
+    case Kind::dict:
+      return Int(v.dict().items.size());
+    case Kind::range:
+      return v.as<Range>().length();
+    case Kind::view:
+      return Int(v.as<View>().dict->items.size());
+    default:
+      fail(std::string("object of type '") + type_name(v) + "' has no len()");
   }
 }
 
@@ -252,8 +284,10 @@ bool equal(Runtime& rt, const Value& a, const Value& b, int depth) {
   if (a.kind() != b.kind()) return false;
   switch (a.kind()) {
     case Kind::undefined:
-    case Kind::none: return true;
-    case Kind::string: return a.bytes() == b.bytes();
+    case Kind::none:
+      return true;
+    case Kind::string:
+      return a.bytes() == b.bytes();
     case Kind::list:
     case Kind::tuple: {
       const auto &x = a.list().items, &y = b.list().items;
@@ -282,8 +316,10 @@ bool equal(Runtime& rt, const Value& a, const Value& b, int depth) {
       if (x.length() != y.length()) return false;
       return x.length() == 0 || (x.start == y.start && (x.length() == 1 || x.step == y.step));
     }
-    case Kind::view: fail("comparing dict views is not supported; make lists of them with |list");
-    default: return a.object() == b.object();
+    case Kind::view:
+      fail("comparing dict views is not supported; make lists of them with |list");
+    default:
+      return a.object() == b.object();
   }
 }
 
@@ -310,7 +346,8 @@ bool contains(Runtime& rt, const Value& container, const Value& item) {
         fail(std::string("'in <string>' requires string as left operand, not ") + type_name(item));
       rt.step(1 + container.bytes().size() / 64);
       return container.bytes().find(item.bytes()) != std::string::npos;
-    case Kind::dict: return container.dict().find(rt, item) != nullptr;
+    case Kind::dict:
+      return container.dict().find(rt, item) != nullptr;
     case Kind::view:
       if (container.as<View>().of == View::Of::keys) return container.as<View>().dict->find(rt, item) != nullptr;
       break;
@@ -321,7 +358,8 @@ bool contains(Runtime& rt, const Value& container, const Value& item) {
         return offset % r.step == 0 && offset / r.step >= 0 && offset / r.step < r.length();
       }
       break;
-    default: break;
+    default:
+      break;
   }
   if (!is_iterable(container)) fail(std::string("argument of type '") + type_name(container) + "' is not iterable");
   Cursor* c = iterate(rt, container);
@@ -334,8 +372,10 @@ std::size_t hash_of(Runtime& rt, const Value& v, int depth) {
   switch (v.kind()) {
     case Kind::boolean:
     case Kind::integer:
-    case Kind::real: return std::hash<double>()(v.as_real());  // equal numbers of any type hash alike
-    case Kind::string: return std::hash<std::string>()(v.bytes());
+    case Kind::real:
+      return std::hash<double>()(v.as_real());  // equal numbers of any type hash alike
+    case Kind::string:
+      return std::hash<std::string>()(v.bytes());
     case Kind::tuple: {
       rt.check_depth(depth);
       std::size_t h = 17;
@@ -347,12 +387,17 @@ std::size_t hash_of(Runtime& rt, const Value& v, int depth) {
     }
     case Kind::list:
     case Kind::dict:
-    case Kind::view: fail(std::string("unhashable type: '") + type_name(v) + "'");
+    case Kind::view:
+      fail(std::string("unhashable type: '") + type_name(v) + "'");
     case Kind::undefined:
-    case Kind::none: return static_cast<std::size_t>(v.kind());
-    case Kind::range: return static_cast<std::size_t>(v.as<Range>().length());
-    case Kind::function: return std::hash<std::string>()(v.as<Function>().name);
-    default: return std::hash<const void*>()(v.object());
+    case Kind::none:
+      return static_cast<std::size_t>(v.kind());
+    case Kind::range:
+      return static_cast<std::size_t>(v.as<Range>().length());
+    case Kind::function:
+      return std::hash<std::string>()(v.as<Function>().name);
+    default:
+      return std::hash<const void*>()(v.object());
   }
 }
 

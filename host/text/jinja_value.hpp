@@ -1,6 +1,7 @@
-// The values a template computes with, with Python's semantics: lists, dicts and namespaces are shared by reference, strings
-// are immutable, integers do not wrap. Containers belong to the Runtime of one render and live until it ends, so a cyclic list
-// neither leaks nor dangles; a Value must not outlive its Runtime. Nothing here knows the template's syntax.
+// The values a template computes with, with Python's semantics: lists, dicts and namespaces are shared by reference,
+// strings are immutable, integers do not wrap. Containers belong to the Runtime of one render and live until it ends,
+// so a cyclic list neither leaks nor dangles; a Value must not outlive its Runtime. Nothing here knows the template's
+// syntax.
 #pragma once
 
 #include <cstddef>
@@ -16,11 +17,27 @@
 
 namespace outrider::text::jinja {
 
-// Python's integers have no bound. 128 bits hold every integer JSON carries and products of 64-bit ones; beyond is an error.
+// Python's integers have no bound. 128 bits hold every integer JSON carries and products of 64-bit ones; beyond is an
+// error.
 __extension__ typedef __int128 Int;
 
 enum class Kind : std::uint8_t {
-  undefined, none, boolean, integer, real, string, list, tuple, dict, range, view, iterator, name_space, macro, loop, function
+  undefined,
+  none,
+  boolean,
+  integer,
+  real,
+  string,
+  list,
+  tuple,
+  dict,
+  range,
+  view,
+  iterator,
+  name_space,
+  macro,
+  loop,
+  function
 };
 
 struct Text {
@@ -39,13 +56,29 @@ class Value {
  public:
   Value() = default;  // undefined, without a message
   static Value none() { return Value(Kind::none); }
-  static Value boolean(bool b) { Value v(Kind::boolean); v.boolean_ = b; return v; }
-  static Value integer(Int i) { Value v(Kind::integer); v.integer_ = i; return v; }
-  static Value real(double d) { Value v(Kind::real); v.real_ = d; return v; }
+  static Value boolean(bool b) {
+    Value v(Kind::boolean);
+    v.boolean_ = b;
+    return v;
+  }
+  static Value integer(Int i) {
+    Value v(Kind::integer);
+    v.integer_ = i;
+    return v;
+  }
+  static Value real(double d) {
+    Value v(Kind::real);
+    v.real_ = d;
+    return v;
+  }
   static Value string(std::string bytes, bool safe = false);
   // Undefined, as a missing variable is: falsy, printed as nothing; `message` is the error of any other use.
   static Value undefined(std::string message);
-  static Value object(Kind kind, Object* o) { Value v(kind); v.object_ = o; return v; }
+  static Value object(Kind kind, Object* o) {
+    Value v(kind);
+    v.object_ = o;
+    return v;
+  }
 
   [[nodiscard]] Kind kind() const { return kind_; }
   [[nodiscard]] bool is(Kind kind) const { return kind_ == kind; }
@@ -58,12 +91,18 @@ class Value {
   [[nodiscard]] std::string undefined_message() const { return text_ ? text_->bytes : "value is undefined"; }
   [[nodiscard]] Object* object() const { return object_; }
   template <class T>
-  [[nodiscard]] T& as() const { return static_cast<T&>(*object_); }
+  [[nodiscard]] T& as() const {
+    return static_cast<T&>(*object_);
+  }
   [[nodiscard]] List& list() const;  // of a list or a tuple
   [[nodiscard]] Dict& dict() const;
 
-  [[nodiscard]] bool is_number() const { return kind_ == Kind::integer || kind_ == Kind::boolean || kind_ == Kind::real; }
-  [[nodiscard]] bool is_integral() const { return kind_ == Kind::integer || kind_ == Kind::boolean; }  // as Python's bool is an int
+  [[nodiscard]] bool is_number() const {
+    return kind_ == Kind::integer || kind_ == Kind::boolean || kind_ == Kind::real;
+  }
+  [[nodiscard]] bool is_integral() const {
+    return kind_ == Kind::integer || kind_ == Kind::boolean;
+  }  // as Python's bool is an int
   [[nodiscard]] Int as_integer() const { return kind_ == Kind::boolean ? Int(boolean_) : integer_; }
   [[nodiscard]] double as_real() const { return kind_ == Kind::real ? real_ : static_cast<double>(as_integer()); }
 
@@ -81,12 +120,12 @@ class Value {
 };
 
 struct Limits {
-  std::uint64_t steps = 20'000'000;           // nodes evaluated and elements visited: about a second
+  std::uint64_t steps = 20'000'000;              // nodes evaluated and elements visited: about a second
   std::uint64_t bytes = std::uint64_t{1} << 30;  // text and elements made in one render, freed or not
   std::size_t output = std::size_t{64} << 20;    // bytes of rendered text
   std::size_t stack = std::size_t{2} << 20;      // bytes of call stack
-  int calls = 200;                            // macros and recursive loops within one another
-  int depth = 200;                            // lists within lists when printed, compared or converted
+  int calls = 200;                               // macros and recursive loops within one another
+  int depth = 200;                               // lists within lists when printed, compared or converted
 };
 
 // What one render owns and may spend. Not shared between threads.
@@ -105,7 +144,8 @@ class Runtime {
     return raw;
   }
   void step(std::uint64_t n = 1) {
-    if ((steps_ += n) > limits.steps) fail("the template runs longer than " + std::to_string(limits.steps) + " steps; it was stopped");
+    if ((steps_ += n) > limits.steps)
+      fail("the template runs longer than " + std::to_string(limits.steps) + " steps; it was stopped");
   }
   void charge(std::uint64_t n) {
     if ((bytes_ += n) > limits.bytes || n > limits.bytes)
@@ -115,10 +155,14 @@ class Runtime {
     if (depth > limits.depth) fail("a value is nested deeper than " + std::to_string(limits.depth) + " levels");
   }
 
-  Value string(std::string bytes, bool safe = false) { charge(bytes.size()); return Value::string(std::move(bytes), safe); }
+  Value string(std::string bytes, bool safe = false) {
+    charge(bytes.size());
+    return Value::string(std::move(bytes), safe);
+  }
   Value list(std::vector<Value> items);
   Value tuple(std::vector<Value> items);
-  Value iterator(std::vector<Value> items);  // what Python's generators give: consumed once, always true, without a length
+  Value iterator(
+      std::vector<Value> items);  // what Python's generators give: consumed once, always true, without a length
   Value dict();
 
   const Limits limits;
@@ -178,9 +222,9 @@ struct Function : Object {
 const char* type_name(const Value& v);  // Python's: 'str', 'NoneType', …
 bool truthy(const Value& v);
 bool is_iterable(const Value& v);
-Cursor* iterate(Runtime& rt, const Value& v);                  // fails: "'int' object is not iterable"
-std::vector<Value> to_vector(Runtime& rt, const Value& v);     // every remaining element
-Int length_of(const Value& v);                                 // fails: "object of type 'int' has no len()"
+Cursor* iterate(Runtime& rt, const Value& v);               // fails: "'int' object is not iterable"
+std::vector<Value> to_vector(Runtime& rt, const Value& v);  // every remaining element
+Int length_of(const Value& v);                              // fails: "object of type 'int' has no len()"
 bool equal(Runtime& rt, const Value& a, const Value& b, int depth = 0);
 bool less(Runtime& rt, const Value& a, const Value& b, int depth = 0);  // fails on types Python does not order
 bool contains(Runtime& rt, const Value& container, const Value& item);  // `item in container`
@@ -188,8 +232,8 @@ std::size_t hash_of(Runtime& rt, const Value& v, int depth = 0);        // fails
 
 // Printing (jinja_print.cpp).
 std::string integer_text(Int i);
-std::string real_text(double d);                             // the shortest text that reads back the same, as Python writes it
-std::string to_text(Runtime& rt, const Value& v);            // str(v)
+std::string real_text(double d);                   // the shortest text that reads back the same, as Python writes it
+std::string to_text(Runtime& rt, const Value& v);  // str(v)
 std::string repr(Runtime& rt, const Value& v, int depth = 0);
 
 }  // namespace outrider::text::jinja

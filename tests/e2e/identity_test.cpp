@@ -52,10 +52,10 @@ std::unique_ptr<Model> open(const std::string& drafter, const Setting& setting) 
   const auto set = [&](const std::string& key, const std::string& value) { line.items.push_back({key, value, "test"}); };
   set("device.isa", std::string(kernels::isa_name(setting.isa)));
   set("spec.algorithm", drafter);
-  set("spec.require_drafter", "true");
   set("spec.planner", "false");
   set("spec.draft_tokens", std::to_string(setting.draft_tokens));
   if (drafter != "none") {
+    set("spec.require_drafter", "true");
     set("drafter.ngram.branches", setting.tree ? "4" : "1");
     set("drafter.ngram.min_chance", "0.0");
   }

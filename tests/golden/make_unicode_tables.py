@@ -80,8 +80,10 @@ def emit_mapping(name, comment, found):
     print("};\n")
 
 
-print(f"""// Written by tests/golden/make_unicode_tables.py from Python {sys.version_info[0]}.{sys.version_info[1]} (Unicode {unicodedata.unidata_version}); do not edit.
+version = f"Python {sys.version_info[0]}.{sys.version_info[1]} (Unicode {unicodedata.unidata_version})"
+print(f"""// Written by tests/golden/make_unicode_tables.py from {version}; do not edit.
 // Derived from the Unicode Character Database, (c) Unicode, Inc., under the Unicode License v3 (unicode.org/license.txt).
+// clang-format off
 #include "text/jinja_unicode_data.hpp"
 
 namespace outrider::text::jinja {{

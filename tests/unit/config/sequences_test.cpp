@@ -104,7 +104,7 @@ class Sequence {
   }
 
   void override(bool elsewhere) {
-    const std::string source = "s" + std::to_string(pick(1000));
+    const std::string source = std::to_string(pick(1000));
     const std::vector<Assignment> some = assignments();
     at(elsewhere, [&](Model::State& state) {
       if (context_.override(source, some).ok() != model_.override(state, source, some)) ok_ = false;

@@ -1,4 +1,4 @@
-#include <chrono>
+#include <ctime>
 #include <map>
 #include <thread>
 
@@ -87,7 +87,8 @@ TEST_CASE("any bytes are encoded, and decoding gives them back") {
   std::string all;
   for (int byte = 0; byte < 256; ++byte) all.push_back(static_cast<char>(byte));
   const std::string nul("a\0b\0", 4);
-  for (const std::string& text : {all, nul, std::string("\xC3"), std::string("the \xE6\xBC"), std::string("\xED\xA0\x80\xF4\x90\x80\x80\xC0\x80")}) {
+  const std::string impossible = "\xED\xA0\x80\xF4\x90\x80\x80\xC0\x80";
+  for (const std::string& text : {all, nul, impossible, std::string("\xC3"), std::string("the \xE6\xBC")}) {
     int unknown = -1;
     const Ids ids = tokenizer->encode(text, false, true, &unknown);
     CHECK(tokenizer->decode(ids) == text);
@@ -144,7 +145,9 @@ TEST_CASE("text is cut into words as each pre-tokenizer's name demands") {
 
 TEST_CASE("names of one family cut alike") {
   const std::string text = "It's 2024, don't  you\tknow?\r\n ok";
-  for (const char* alias : {"starcoder", "refact", "command-r", "codeshell", "exaone", "minerva"}) CHECK(split(alias, text) == split("smollm", text));
+  for (const char* alias : {"starcoder", "refact", "command-r", "codeshell", "exaone", "minerva", "minerva-7b"}) {
+    CHECK(split(alias, text) == split("smollm", text));
+  }
   for (const char* alias : {"llama3", "llama-v3"}) CHECK(split(alias, text) == split("llama-bpe", text));
   for (const char* alias : {"stablelm2", "hunyuan", "deepseek-r1-qwen"}) CHECK(split(alias, text) == split("qwen2", text));
   CHECK(split("qwen2", text) != split("llama-bpe", text));
@@ -152,7 +155,8 @@ TEST_CASE("names of one family cut alike") {
 }
 
 TEST_CASE("the interpreter cuts as the compiled pattern does, words of a million characters too") {
-  const std::vector<std::string> alphabet = {"a", "Z", "'s", "'LL", " ", "  ", "\n", "\r\n", "\t", "7", "!", "é", "\u0301", "漢", "\u00A0", "🙂"};
+  const std::vector<std::string> alphabet = {"a", "Z",  "'s", "'LL", " ",      "  ", "\n",     "\r\n",
+                                             "\t", "7", "!", "é", "\u0301", "漢", "\u00A0", "🙂"};
   Random random(3);
   for (const char* pre : {"gpt-2", "smollm", "llama-bpe", "qwen2", "qwen35"}) {
     for (int round = 0; round < 50; ++round) {
@@ -178,11 +182,11 @@ TEST_CASE("a megabyte of one letter on one line is encoded in seconds, in any pr
     const auto tokenizer = make(byte_vocabulary({"aa", "aaa", "  "}, pre));
     for (const char letter : {'a', ' ', '!'}) {
       const std::string line(1u << 20, letter);
-      const auto started = std::chrono::steady_clock::now();
+      const std::clock_t started = std::clock();  // processor time: the machine may be busy
       const Ids ids = tokenizer->encode(line, false, true);
-      const auto seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
+      const auto seconds = static_cast<double>(std::clock() - started) / CLOCKS_PER_SEC;
       CHECK(tokenizer->decode(ids) == line);
-      CHECK(seconds < 30);  // the quadratic algorithm would take hours; generous to sanitizers and busy machines
+      CHECK(seconds < 30);  // the quadratic algorithm would take hours; generous to sanitizers
     }
   }
 }

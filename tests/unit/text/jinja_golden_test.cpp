@@ -1,9 +1,8 @@
 // Every case of tests/data/golden/jinja.jsonl, whose expectations Python's jinja2 wrote.
-#include <fstream>
-#include <string>
-
 #include <catch2/catch.hpp>
+#include <fstream>
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "text/chat_template.hpp"
 

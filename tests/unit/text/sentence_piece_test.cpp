@@ -1,4 +1,4 @@
-#include <chrono>
+#include <ctime>
 #include <limits>
 #include <map>
 
@@ -64,7 +64,9 @@ TEST_CASE("a leading space is added where the vocabulary wants one, and taken of
   CHECK(tokenizer->encode(" a", false, false) == Ids{259, 265});
   CHECK(tokenizer->encode("a<s>a", false, true) == Ids{265, 1, 265});
   CHECK(tokenizer->encode("", false, false).empty());
-  for (const char* text : {"a", " a", "  a b ", "a<s>a", "<s> a", "<s><s>"}) CHECK(tokenizer->decode(tokenizer->encode(text, false, true)) == text);
+  for (const char* text : {"a", " a", "  a b ", "a<s>a", "<s> a", "<s><s>"}) {
+    CHECK(tokenizer->decode(tokenizer->encode(text, false, true)) == text);
+  }
   CHECK(tokenizer->piece(265) == " a");
 }
 
@@ -133,10 +135,10 @@ TEST_CASE("a megabyte on one line is encoded in seconds by pieces too") {
   const auto tokenizer = make(abc());
   for (const char letter : {'a', ' ', 'x'}) {
     const std::string line(1u << 20, letter);
-    const auto started = std::chrono::steady_clock::now();
+    const std::clock_t started = std::clock();  // processor time: the machine may be busy
     CHECK(tokenizer->decode(tokenizer->encode(line, false, true)) == line);
-    const auto seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
-    CHECK(seconds < 30);  // the quadratic algorithm would take hours; generous to sanitizers and busy machines
+    const auto seconds = static_cast<double>(std::clock() - started) / CLOCKS_PER_SEC;
+    CHECK(seconds < 30);  // the quadratic algorithm would take hours; generous to sanitizers
   }
 }
 
