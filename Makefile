@@ -13,24 +13,27 @@ override DRAFTER := $(value DRAFTER)
 export PROMPT DRAFTER
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-long build setup model format install clean
+.PHONY: help run test test-long program build setup model format install clean
 
 help: ## list these commands
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
 	@echo "PRESET=release|debug|asan|tsan chooses the build (now $(PRESET)); PROMPT='…' and DRAFTER=none|ngram are for run."
 
-run: build model ## answer PROMPT with and without a drafter, side by side
+run: program model ## answer PROMPT with and without a drafter, side by side
 	@$(BUILD)/bin/outrider generate --model $(MODEL) --drafter "$$DRAFTER" --compare-plain --prompt "$$PROMPT"
 
 test: build model ## run every test
 	ctest --test-dir $(BUILD) --output-on-failure -j2 --label-exclude '^long$$'
 
-test-long: build model ## run the tests that take minutes, and 60 s of fuzzing
-	OUTRIDER_LONG=1 ctest --test-dir $(BUILD) --output-on-failure --label-regex '^long$$' --no-tests=ignore
+test-long: build model ## run every test at full size (soaks, statistics, random searches), and 60 s of fuzzing
+	OUTRIDER_LONG=1 ctest --test-dir $(BUILD) --output-on-failure
 	$(BUILD)/bin/gguf_fuzz --seconds 60 tests/fuzz/corpus/gguf
 
-build: setup ## build the program, the plugins and the tests into build/PRESET
+program: setup ## build the program and the plugins into build/PRESET
 	@cmake --preset $(PRESET) --log-level=WARNING >/dev/null
+	@cmake --build --preset $(PRESET) --target program
+
+build: program ## build the tests and the benches as well
 	@cmake --build --preset $(PRESET)
 
 setup: ## install the Debian packages this needs
@@ -42,7 +45,7 @@ model: setup ## fetch the default model into the cache folder
 format: ## format all C and C++ sources as .clang-format says (needs clang-format)
 	@find kernels host plugin_api plugins sdk tests -name '*.[ch]' -o -name '*.[ch]pp' -o -name '*.cu' -o -name '*.cuh' | xargs clang-format -i
 
-install: build ## install into PREFIX (now /usr/local); run it as root where PREFIX needs that
+install: program ## install into PREFIX (now /usr/local); run it as root where PREFIX needs that
 	cmake --install $(BUILD) --prefix "$(PREFIX)"
 
 clean: ## delete all builds; models and packages stay

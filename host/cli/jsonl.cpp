@@ -9,7 +9,27 @@
 
 namespace outrider::cli {
 
-std::string to_line(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
+std::string to_line(const Json& value) {
+  const std::string json = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string line;
+  line.reserve(json.size());
+  const auto escape_at = [&json](size_t i) -> const char* {
+    if (json.compare(i, 2, "\xc2\x85") == 0) return "\\u0085";
+    if (json.compare(i, 3, "\xe2\x80\xa8") == 0) return "\\u2028";
+    if (json.compare(i, 3, "\xe2\x80\xa9") == 0) return "\\u2029";
+    return nullptr;
+  };
+  for (size_t i = 0; i < json.size(); ++i) {
+    const char* escape = json[i] == '\xc2' || json[i] == '\xe2' ? escape_at(i) : nullptr;
+    if (escape == nullptr) {
+      line.push_back(json[i]);
+    } else {
+      line += escape;
+      i += json[i] == '\xc2' ? 1 : 2;
+    }
+  }
+  return line;
+}
 
 Result<Json> parse_object(const std::string& line) {
   try {

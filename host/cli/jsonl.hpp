@@ -15,7 +15,8 @@ namespace outrider::cli {
 
 using Json = nlohmann::ordered_json;  // keeps the order in which members were written
 
-// One line of JSON; bytes that are no UTF-8 become U+FFFD.
+// One line of JSON; bytes that are no UTF-8 become U+FFFD. The characters that Unicode counts as line ends (U+0085, U+2028, U+2029) are
+// escaped, so that it is one line to every reader.
 [[nodiscard]] std::string to_line(const Json& value);
 
 // Parses one line that must hold a JSON object. The error says at which byte it breaks.

@@ -39,16 +39,12 @@ fs::path models_folder() {
   return fs::path(home != nullptr && *home != '\0' ? home : ".") / ".cache/outrider/models";
 }
 
-// The table of names: in the source tree above the program's folder, or where it was installed; nothing when it is in neither.
+// The table of names, beside the program's bin folder (the build tree and an installation look alike); empty when it is not there.
 fs::path table_path() {
   std::error_code error;
   const fs::path program = fs::read_symlink("/proc/self/exe", error);
-  for (fs::path folder = program.parent_path(); !error && folder.has_relative_path(); folder = folder.parent_path()) {
-    for (const char* place : {"sdk/models.toml", "share/outrider/models.toml"}) {
-      if (fs::is_regular_file(folder / place, error)) return folder / place;
-    }
-  }
-  return {};
+  const fs::path table = program.parent_path().parent_path() / "share/outrider/models.toml";
+  return fs::is_regular_file(table, error) ? table : fs::path();
 }
 
 Result<std::vector<KnownModel>> read_table(const fs::path& path) {

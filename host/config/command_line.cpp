@@ -1,6 +1,7 @@
 // The command line's side of the field table, and the environment.
-#include <CLI/CLI.hpp>
 #include <unistd.h>
+
+#include <CLI/CLI.hpp>
 
 #include "config/load.hpp"
 
@@ -29,7 +30,11 @@ void add_field(CLI::App& app, CommandLine& line, const FieldInfo& info) {
         describe(info));
   } else {
     added = app.add_option_function<std::string>(
-        option, [&line, path = info.path, option](const std::string& value) { line.items.push_back({path, value, option}); }, describe(info));
+        option,
+        [&line, path = info.path, option](const std::string& value) {
+          line.items.push_back({path, value, option});
+        },
+        describe(info));
     std::string values;
     for (const std::string_view choice : info.choices()) values += (values.empty() ? "" : "|") + std::string(choice);
     if (values.empty()) values = info.type == FieldType::integer ? "N" : "TEXT";

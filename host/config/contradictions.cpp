@@ -13,8 +13,7 @@ struct Rule {
 bool foreign(const std::string& backend, const std::string& device) { return backend != "auto" && backend != device; }
 
 constexpr Rule kRules[] = {
-    {FieldId::algorithm, FieldId::require_drafter,
-     [](const Namespaces& n) { return n.spec.require_drafter && n.spec.algorithm == "none"; },
+    {FieldId::algorithm, FieldId::require_drafter, [](const Namespaces& n) { return n.spec.require_drafter && n.spec.algorithm == "none"; },
      "spec.require_drafter asks for a drafter, and spec.algorithm is \"none\""},
     {FieldId::draft_tokens, FieldId::draft_depth, [](const Namespaces& n) { return n.spec.draft_depth > n.spec.draft_tokens; },
      "spec.draft_depth is more than spec.draft_tokens: a branch cannot be longer than the draft"},
@@ -28,8 +27,7 @@ constexpr Rule kRules[] = {
        return (n.device.kind == "cpu" && n.parallel.backend == "nccl") || (n.device.kind == "cuda" && n.parallel.backend == "mpi");
      },
      "parallel.backend does not reach device.kind: nccl joins cuda devices, mpi joins cpu devices"},
-    {FieldId::kind, FieldId::attention_backend,
-     [](const Namespaces& n) { return foreign(n.exec.attention_backend, n.device.kind); },
+    {FieldId::kind, FieldId::attention_backend, [](const Namespaces& n) { return foreign(n.exec.attention_backend, n.device.kind); },
      "exec.attention_backend does not run on device.kind"},
     {FieldId::kind, FieldId::prefill_attention_backend,
      [](const Namespaces& n) { return foreign(n.exec.prefill_attention_backend.value_or("auto"), n.device.kind); },

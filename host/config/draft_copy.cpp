@@ -53,7 +53,7 @@ bool supports(const DraftRunnerOptions& options, const std::string& backend) {
 
 std::string runner_backend(const Namespaces& values, const DraftRunnerOptions& options) {
   const ExecConfig& exec = values.exec;
-  std::string backend = options.attention_backend      ? *options.attention_backend
+  std::string backend = options.attention_backend             ? *options.attention_backend
                         : values.spec.draft_attention_backend ? *values.spec.draft_attention_backend
                                                               : exec.prefill_attention_backend.value_or(exec.attention_backend);
   if (backend == "auto") return options.fallback;

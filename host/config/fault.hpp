@@ -12,10 +12,10 @@ namespace outrider::config {
 
 struct Fault {
   Origin origin;
-  std::string message;          // "expected …, found …"
-  std::string source_line = {};  // files: the line, cut around the column; else empty
-  int caret = 0;                // column in source_line, from 1; 0: none
-  std::string hint = {};         // what to do: "did you mean 'draft_tokens'?"; may be empty
+  std::string message;               // "expected …, found …"
+  std::string source_line = {};      // files: the line, cut around the column; else empty
+  int caret = 0;                     // column in source_line, from 1; 0: none
+  std::string hint = {};             // what to do: "did you mean 'draft_tokens'?"; may be empty
   std::vector<FieldId> fields = {};  // the fields it is about, when known
 
   [[nodiscard]] std::string text() const;  // as printed, several lines, no newline at the end

@@ -137,13 +137,15 @@ std::string FieldInfo::environment() const {
 
 std::string FieldInfo::expectation() const {
   switch (type) {
-    case FieldType::boolean: return "true or false";
+    case FieldType::boolean:
+      return "true or false";
     case FieldType::integer: {
       std::string text = "an integer from " + std::to_string(attributes.min) + " to " + std::to_string(attributes.max);
       if (!attributes.unit.empty()) text += " (" + std::string(attributes.unit) + ')';
       return text;
     }
-    case FieldType::text: break;
+    case FieldType::text:
+      break;
   }
   const std::vector<std::string_view> allowed = choices();
   if (allowed.empty()) return "a text that is not empty";

@@ -44,10 +44,10 @@ struct FieldAttributes {
   int64_t max = std::numeric_limits<int64_t>::max();
   std::array<std::string_view, 8> choices{};  // texts; unused ones are empty
   std::string_view unit{};
-  std::string_view option{};                  // command-line option without dashes; empty: the key with - for _
-  std::string_view environment{};             // a second environment variable
-  bool reloadable = false;                    // may change while requests run
-  bool secret = false;                        // never printed, and not taken from the command line, which other users can read
+  std::string_view option{};       // command-line option without dashes; empty: the key with - for _
+  std::string_view environment{};  // a second environment variable
+  bool reloadable = false;         // may change while requests run
+  bool secret = false;             // never printed, and not taken from the command line, which other users can read
   Stage last_stage = Stage::serve;
   DraftRule draft = DraftRule::inherit;
   std::string_view help{};
@@ -92,14 +92,14 @@ struct FieldInfo {
   std::string_view space_name;  // "spec"
   std::string_view key;         // "draft_tokens"
   FieldType type;
-  bool optional;                // may be absent
+  bool optional;  // may be absent
   FieldAttributes attributes;
-  std::string path;             // "spec.draft_tokens"
+  std::string path;  // "spec.draft_tokens"
 
   [[nodiscard]] std::vector<std::string_view> choices() const;
-  [[nodiscard]] std::string option() const;        // "--draft-tokens"; empty for a secret
-  [[nodiscard]] std::string environment() const;   // "OUTRIDER_SPEC_DRAFT_TOKENS"
-  [[nodiscard]] std::string expectation() const;   // "an integer from 1 to 1024 (tokens)"
+  [[nodiscard]] std::string option() const;       // "--draft-tokens"; empty for a secret
+  [[nodiscard]] std::string environment() const;  // "OUTRIDER_SPEC_DRAFT_TOKENS"
+  [[nodiscard]] std::string expectation() const;  // "an integer from 1 to 1024 (tokens)"
 };
 
 struct NamespaceInfo {
@@ -108,7 +108,7 @@ struct NamespaceInfo {
   std::string_view help;
 };
 
-std::span<const FieldInfo> fields();              // in the table's order; index = FieldId
+std::span<const FieldInfo> fields();  // in the table's order; index = FieldId
 std::span<const NamespaceInfo> namespaces();
 const FieldInfo& field(FieldId id);
 const FieldInfo* find_field(std::string_view path_or_key);

@@ -156,7 +156,8 @@ class Loader {
     const FieldInfo* info = find_field(item.target);
     if (info == nullptr) {
       std::vector<std::string> names{"plugins.paths"};
-      for (const FieldInfo& known : fields()) names.push_back(item.target.find('.') == std::string::npos ? std::string(known.key) : known.path);
+      for (const FieldInfo& known : fields())
+        names.push_back(item.target.find('.') == std::string::npos ? std::string(known.key) : known.path);
       fault(origin, "unknown key '" + item.target + "'", did_you_mean(nearest(item.target, names)));
       return;
     }
@@ -168,7 +169,8 @@ class Loader {
     Result<FieldValue> value = parse(*info, item.value);
     if (!value) {
       const auto choices = info->choices();
-      fault(origin, value.error().message, did_you_mean(nearest(item.value, std::vector<std::string>(choices.begin(), choices.end()))), {info->id});
+      fault(origin, value.error().message, did_you_mean(nearest(item.value, std::vector<std::string>(choices.begin(), choices.end()))),
+            {info->id});
       return;
     }
     write({Write(origin, info->path, *std::move(value))});
@@ -202,7 +204,8 @@ class Loader {
   void run_passes() {
     for (const ResolutionPass& pass : sources_.passes) {
       std::vector<Write> writes;
-      for (Assignment& one : pass.resolve(args_)) writes.emplace_back(Origin{Origin::Kind::pass, pass.name}, std::move(one.field), std::move(one.value));
+      for (Assignment& one : pass.resolve(args_))
+        writes.emplace_back(Origin{Origin::Kind::pass, pass.name}, std::move(one.field), std::move(one.value));
       if (!writes.empty()) write(writes);
     }
   }
@@ -211,7 +214,8 @@ class Loader {
   void add_contradictions() {
     for (const Contradiction& one : contradictions(args_.values())) {
       const auto blamed = [&](FieldId id) {
-        return std::any_of(faults_.begin(), faults_.end(), [&](const Fault& f) { return std::count(f.fields.begin(), f.fields.end(), id) > 0; });
+        return std::any_of(faults_.begin(), faults_.end(),
+                           [&](const Fault& f) { return std::count(f.fields.begin(), f.fields.end(), id) > 0; });
       };
       if (blamed(one.first) || blamed(one.second)) continue;
       const Origin& first = args_.step(one.first).origin;

@@ -44,7 +44,9 @@ command line.
 Json schema_of(const FieldInfo& info) {
   Json json{{"description", std::string(info.attributes.help)}};
   switch (info.type) {
-    case FieldType::boolean: json["type"] = "boolean"; break;
+    case FieldType::boolean:
+      json["type"] = "boolean";
+      break;
     case FieldType::integer:
       json["type"] = "integer";
       json["minimum"] = info.attributes.min;
@@ -79,7 +81,10 @@ std::string values_of(const FieldInfo& info) {
 }  // namespace
 
 std::string json_schema() {
-  Json root{{"$schema", "http://json-schema.org/draft-07/schema#"}, {"title", "Outrider configuration"}, {"type", "object"}, {"additionalProperties", false}};
+  Json root{{"$schema", "http://json-schema.org/draft-07/schema#"},
+            {"title", "Outrider configuration"},
+            {"type", "object"},
+            {"additionalProperties", false}};
   Json& tables = root["properties"] = Json::object();
   for (const NamespaceInfo& space : namespaces()) {
     Json properties = Json::object();
@@ -110,8 +115,8 @@ std::string markdown_reference() {
       const FieldValue initial = get(Namespaces{}, info.id);
       const bool unset = std::holds_alternative<std::monostate>(initial);
       const std::string option = info.option();
-      page += "| `" + std::string(info.key) + "` | " + values_of(info) + " | " + (unset ? "*unset*" : '`' + to_text(initial) + '`') + " | " +
-              (option.empty() ? "" : '`' + option + '`') + " | " + (info.attributes.reloadable ? "yes" : "") + " | " +
+      page += "| `" + std::string(info.key) + "` | " + values_of(info) + " | " + (unset ? "*unset*" : '`' + to_text(initial) + '`') +
+              " | " + (option.empty() ? "" : '`' + option + '`') + " | " + (info.attributes.reloadable ? "yes" : "") + " | " +
               (info.attributes.draft == DraftRule::own ? "own" : "") + " | " + std::string(info.attributes.help);
       if (info.attributes.secret) page += " A secret: taken from a file or `" + info.environment() + "`, never printed.";
       if (!info.attributes.environment.empty()) page += " Also `" + std::string(info.attributes.environment) + "`.";
@@ -119,7 +124,8 @@ std::string markdown_reference() {
     }
   }
   page += kPlugins;
-  page += "\nThe environment variable of a setting is `OUTRIDER_`, the table, `_` and the key, in capitals: `OUTRIDER_SPEC_DRAFT_TOKENS`.\n";
+  page +=
+      "\nThe environment variable of a setting is `OUTRIDER_`, the table, `_` and the key, in capitals: `OUTRIDER_SPEC_DRAFT_TOKENS`.\n";
   return page;
 }
 

@@ -46,7 +46,8 @@ Json json_of(const PluginOption& option) {
 void print(std::ostream& out, const Json& json) { out << json.dump(2, ' ', false, Json::error_handler_t::replace) << '\n'; }
 
 bool is_bare_key(std::string_view key) {
-  return !key.empty() && key.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-") == std::string_view::npos;
+  return !key.empty() &&
+         key.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-") == std::string_view::npos;
 }
 
 std::string toml_string(const std::string& text) { return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace); }
@@ -97,7 +98,8 @@ Json drafters_json(const ServerArgs& args) {
     Json& json = drafters[table.name] = Json::object();
     if (table.library) json["library"] = {{"value", *table.library}, {"origin", json_of(table.library_origin)}};
     json["options"] = Json::object();
-    for (const PluginOption& option : table.options) json["options"][option.key] = {{"value", json_of(option)}, {"origin", json_of(option.origin)}};
+    for (const PluginOption& option : table.options)
+      json["options"][option.key] = {{"value", json_of(option)}, {"origin", json_of(option.origin)}};
     json["corpora"] = Json::object();
     for (const Corpus& corpus : table.corpora) json["corpora"][corpus.name] = {{"value", corpus.file}, {"origin", json_of(corpus.origin)}};
   }
@@ -122,7 +124,8 @@ std::vector<Change> changes(const ServerArgs& from, const ServerArgs& to) {
     const FieldValue before = get(from.values(), info.id), after = get(to.values(), info.id);
     if (before == after) continue;
     const bool hidden = info.attributes.secret;
-    found.push_back({info.path, shown(info, before), hidden && !std::holds_alternative<std::monostate>(after) ? "*** (another)" : shown(info, after),
+    found.push_back({info.path, shown(info, before),
+                     hidden && !std::holds_alternative<std::monostate>(after) ? "*** (another)" : shown(info, after),
                      info.attributes.reloadable ? "reload" : "restart"});
   }
   if (from.plugin_paths != to.plugin_paths) {
@@ -148,7 +151,11 @@ int write_check(std::ostream& out, const LoadOutcome& outcome, Format format) {
   if (format == Format::json) {
     Json faults = Json::array();
     for (const Fault& fault : outcome.faults) {
-      faults.push_back({{"origin", json_of(fault.origin)}, {"message", fault.message}, {"source_line", fault.source_line}, {"caret", fault.caret}, {"hint", fault.hint}});
+      faults.push_back({{"origin", json_of(fault.origin)},
+                        {"message", fault.message},
+                        {"source_line", fault.source_line},
+                        {"caret", fault.caret},
+                        {"hint", fault.hint}});
     }
     print(out, {{"ok", outcome.faults.empty()}, {"faults", faults}});
   } else {
@@ -167,7 +174,8 @@ void write_show(std::ostream& out, const ServerArgs& args, Format format) {
     Json values = Json::object();
     for (const FieldInfo& info : fields()) {
       const Step& step = args.step(info.id);
-      values[std::string(info.space_name)][std::string(info.key)] = {{"value", json_of(info, step.value)}, {"origin", json_of(step.origin)}};
+      values[std::string(info.space_name)][std::string(info.key)] = {{"value", json_of(info, step.value)},
+                                                                     {"origin", json_of(step.origin)}};
     }
     print(out, {{"values", values},
                 {"plugins", {{"paths", {{"value", args.plugin_paths}, {"origin", json_of(args.plugin_paths_origin)}}}}},
@@ -217,7 +225,8 @@ Result<void> write_explain(std::ostream& out, const ServerArgs& args, const std:
     }
     out << info->path << " = " << shown(*info, history.back().value) << '\n';
     for (size_t i = history.size(); i-- > 0;) {  // what is in force first
-      out << (i + 1 == history.size() ? "  from " : "  over ") << one_line(history[i].origin.text()) << ": " << shown(*info, history[i].value) << '\n';
+      out << (i + 1 == history.size() ? "  from " : "  over ") << one_line(history[i].origin.text()) << ": "
+          << shown(*info, history[i].value) << '\n';
     }
   }
   if (format == Format::json) print(out, json);
@@ -229,12 +238,14 @@ void write_diff(std::ostream& out, const ServerArgs& from, const ServerArgs& to,
   const std::vector<Change> found = changes(from, to);
   if (format == Format::json) {
     Json list = Json::array();
-    for (const Change& change : found) list.push_back({{"field", change.path}, {"from", change.from}, {"to", change.to}, {"takes_effect", change.effect}});
+    for (const Change& change : found)
+      list.push_back({{"field", change.path}, {"from", change.from}, {"to", change.to}, {"takes_effect", change.effect}});
     print(out, {{"changes", list}});
     return;
   }
   for (const Change& change : found) {
-    out << change.path << ": " << change.from << " -> " << change.to << (change.effect == "reload" ? "  (on reload)" : "  (needs a restart)") << '\n';
+    out << change.path << ": " << change.from << " -> " << change.to
+        << (change.effect == "reload" ? "  (on reload)" : "  (needs a restart)") << '\n';
   }
   if (found.empty()) out << "no difference\n";
 }

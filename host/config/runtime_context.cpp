@@ -127,7 +127,8 @@ ContextScope::ContextScope(std::shared_ptr<Core> core, std::shared_ptr<Slot> slo
 ContextScope::~ContextScope() {
   ThreadContext& thread = thread_context(core_);
   if (thread.open.empty() || thread.open.back().get() != slot_) {
-    log::error("a configuration window was closed by another thread than its own, or before a window inside it; this is a fault in the program");
+    log::error(
+        "a configuration window was closed by another thread than its own, or before a window inside it; this is a fault in the program");
     std::terminate();
   }
   thread.open.pop_back();
@@ -181,7 +182,8 @@ Result<void> RuntimeContext::override(std::string_view source, const std::vector
     const FieldInfo* info = find_field(assignment.field);
     if (info == nullptr) {
       std::vector<std::string> names;
-      for (const FieldInfo& known : fields()) names.push_back(assignment.field.find('.') == std::string::npos ? std::string(known.key) : known.path);
+      for (const FieldInfo& known : fields())
+        names.push_back(assignment.field.find('.') == std::string::npos ? std::string(known.key) : known.path);
       const std::string near = nearest(assignment.field, names);
       return Error{where + ": there is no field '" + assignment.field + "'" + (near.empty() ? "" : "; did you mean '" + near + "'?")};
     }
@@ -208,9 +210,7 @@ Result<void> RuntimeContext::override(std::string_view source, const std::vector
   });
 }
 
-ContextScope RuntimeContext::preserve_config() {
-  return {core_, std::make_shared<Slot>(snapshot())};
-}
+ContextScope RuntimeContext::preserve_config() { return {core_, std::make_shared<Slot>(snapshot())}; }
 
 ContextHandle RuntimeContext::capture() const {
   ContextHandle handle;
@@ -222,7 +222,8 @@ ContextHandle RuntimeContext::capture() const {
 Result<void> RuntimeContext::advance(Stage stage) {
   return write(*current_slot(core_), [&](const ConfigState& state) -> Result<ConfigState> {
     if (stage < state.stage) {
-      return Error{"config: stage '" + std::string(stage_name(stage)) + "' cannot follow stage '" + std::string(stage_name(state.stage)) + "'"};
+      return Error{"config: stage '" + std::string(stage_name(stage)) + "' cannot follow stage '" + std::string(stage_name(state.stage)) +
+                   "'"};
     }
     ConfigState next = state;
     next.stage = stage;

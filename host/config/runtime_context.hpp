@@ -49,7 +49,7 @@ struct ConfigState {
   OverridesLog log;
   Role role = Role::none;
   Topology parallel;
-  bool capture = false;                          // step graphs are being captured
+  bool capture = false;  // step graphs are being captured
   Stage stage = Stage::start;
 };
 
@@ -65,7 +65,7 @@ struct ThreadView {
   uint64_t context = 0;                          // which RuntimeContext; 0: none yet
   const std::atomic<uint64_t>* epoch = nullptr;  // of the slot this thread reads
   uint64_t seen = 0;
-  const Namespaces* namespaces = nullptr;        // null: not published
+  const Namespaces* namespaces = nullptr;  // null: not published
 };
 extern thread_local constinit ThreadView thread_view;
 }  // namespace detail
@@ -139,11 +139,12 @@ class RuntimeContext {
 
   // get_device(), get_model(), …: the values in force. Throws std::logic_error "config namespace 'spec' is not published". About as
   // fast as a plain read. The reference stays good through this thread's next 15 calls of an accessor; use snapshot() to hold on longer.
-#define OUTRIDER_ACCESSOR(space, Struct, FIELDS, text)         \
-  [[nodiscard]] const Struct& get_##space() const {            \
-    const Namespaces* values = view();                         \
-    if (values == nullptr) [[unlikely]] not_published(#space); \
-    return values->space;                                      \
+#define OUTRIDER_ACCESSOR(space, Struct, FIELDS, text) \
+  [[nodiscard]] const Struct& get_##space() const {    \
+    const Namespaces* values = view();                 \
+    if (values == nullptr) [[unlikely]]                \
+      not_published(#space);                           \
+    return values->space;                              \
   }
   OUTRIDER_CONFIG_NAMESPACES(OUTRIDER_ACCESSOR)
 #undef OUTRIDER_ACCESSOR
@@ -151,7 +152,8 @@ class RuntimeContext {
  private:
   [[nodiscard]] const Namespaces* view() const {
     const detail::ThreadView& view = detail::thread_view;
-    if (view.context == id_ && view.epoch->load(std::memory_order_acquire) == view.seen) [[likely]] return view.namespaces;
+    if (view.context == id_ && view.epoch->load(std::memory_order_acquire) == view.seen) [[likely]]
+      return view.namespaces;
     return refresh();
   }
   const Namespaces* refresh() const;

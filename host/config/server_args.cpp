@@ -6,13 +6,20 @@ namespace outrider::config {
 
 std::string Origin::text() const {
   switch (kind) {
-    case Kind::default_value: return "default";
-    case Kind::file: return where + ':' + std::to_string(line) + ':' + std::to_string(column);
-    case Kind::environment: return "environment " + where;
-    case Kind::option: return "option " + where;
-    case Kind::pass: return "pass " + where;
-    case Kind::override_: return "override " + where;
-    case Kind::draft_copy: return "draft copy: " + where;
+    case Kind::default_value:
+      return "default";
+    case Kind::file:
+      return where + ':' + std::to_string(line) + ':' + std::to_string(column);
+    case Kind::environment:
+      return "environment " + where;
+    case Kind::option:
+      return "option " + where;
+    case Kind::pass:
+      return "pass " + where;
+    case Kind::override_:
+      return "override " + where;
+    case Kind::draft_copy:
+      return "draft copy: " + where;
   }
   return {};
 }

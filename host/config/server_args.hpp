@@ -59,12 +59,12 @@ struct Corpus {
 };
 
 struct DrafterTable {
-  std::string name;                    // NAME of [drafter.NAME]
+  std::string name;  // NAME of [drafter.NAME]
   Origin origin;
   std::optional<std::string> library;  // as written; a file name or path
   Origin library_origin;
-  std::vector<PluginOption> options;   // in the order written
-  std::vector<Corpus> corpora;         // [drafter.NAME.corpora] name = "file"
+  std::vector<PluginOption> options;  // in the order written
+  std::vector<Corpus> corpora;        // [drafter.NAME.corpora] name = "file"
 };
 
 class ServerArgs {
@@ -77,7 +77,7 @@ class ServerArgs {
 
   std::vector<std::string> plugin_paths;  // [plugins] paths
   Origin plugin_paths_origin;
-  std::vector<DrafterTable> drafters;     // in the order first seen
+  std::vector<DrafterTable> drafters;  // in the order first seen
   [[nodiscard]] const DrafterTable* drafter(std::string_view name) const;
 
   // A copy with the writes made in order, each value checked; all or none. Resolution and the draft copy use it; the object itself

@@ -17,16 +17,26 @@ constexpr int kMostSyntaxFaults = 20;
 
 std::string type_text(const toml::node& node) {
   switch (node.type()) {
-    case toml::node_type::table: return "a table";
-    case toml::node_type::array: return node.as_array()->is_array_of_tables() ? "an array of tables" : "an array";
-    case toml::node_type::string: return to_text(FieldValue(node.as_string()->get()));
-    case toml::node_type::integer: return to_text(FieldValue(node.as_integer()->get()));
-    case toml::node_type::floating_point: return to_text(OptionValue(node.as_floating_point()->get()));
-    case toml::node_type::boolean: return to_text(FieldValue(node.as_boolean()->get()));
-    case toml::node_type::date: return "a date";
-    case toml::node_type::time: return "a time of day";
-    case toml::node_type::date_time: return "a date and time";
-    case toml::node_type::none: break;
+    case toml::node_type::table:
+      return "a table";
+    case toml::node_type::array:
+      return node.as_array()->is_array_of_tables() ? "an array of tables" : "an array";
+    case toml::node_type::string:
+      return to_text(FieldValue(node.as_string()->get()));
+    case toml::node_type::integer:
+      return to_text(FieldValue(node.as_integer()->get()));
+    case toml::node_type::floating_point:
+      return to_text(OptionValue(node.as_floating_point()->get()));
+    case toml::node_type::boolean:
+      return to_text(FieldValue(node.as_boolean()->get()));
+    case toml::node_type::date:
+      return "a date";
+    case toml::node_type::time:
+      return "a time of day";
+    case toml::node_type::date_time:
+      return "a date and time";
+    case toml::node_type::none:
+      break;
   }
   return "nothing";
 }
@@ -114,7 +124,8 @@ class Reader {
     if (message.size() > 200) message = message.substr(0, message.find(' ', 150)) + " …";
     Fault& added = fault(std::move(origin), "not TOML: " + message, std::move(hint));
     // The parser quotes what it saw, which must not be a secret; one that spans lines is not told from its line alone.
-    const bool secret_above = inner && mentions_secret(std::string_view(text).substr(0, line_bounds(text, error.source().begin.line).first));
+    const bool secret_above =
+        inner && mentions_secret(std::string_view(text).substr(0, line_bounds(text, error.source().begin.line).first));
     if (added.source_line.ends_with("***") || secret_above) added.message = "not TOML";
     if (secret_above) added.source_line.clear(), added.caret = 0;
     return inner;
@@ -133,7 +144,8 @@ class Reader {
   static std::string syntax_hint(const std::string& message) {
     const auto has = [&](std::string_view part) { return message.find(part) != std::string::npos; };
     if (has("control characters")) return "a text in \"…\" or '…' ends on the line it begins on";
-    if (has("escape") || has("hexadecimal digit") || has("hex digit")) return "a backslash begins an escape in \"…\"; write the text in '…' instead";
+    if (has("escape") || has("hexadecimal digit") || has("hex digit"))
+      return "a backslash begins an escape in \"…\"; write the text in '…' instead";
     if (has("cannot redefine existing")) return "a key or table may stand once in a file";
     if (has("leading zero")) return "write the number without leading zeros";
     if (has("expected 'true'") || has("expected 'false'")) return "booleans are written true and false";
@@ -192,7 +204,8 @@ class Reader {
 
   void unknown_root(const toml::key& key, const std::string& name) {
     if (const FieldInfo* info = find_field(name)) {
-      fault(at(key.source()), "unknown table or key '" + name + "'", "'" + name + "' belongs under [" + std::string(info->space_name) + "]");
+      fault(at(key.source()), "unknown table or key '" + name + "'",
+            "'" + name + "' belongs under [" + std::string(info->space_name) + "]");
       return;
     }
     std::vector<std::string> names{"plugins", "drafter"};
@@ -308,8 +321,8 @@ class Reader {
       } else if (std::optional<OptionValue> value = option_value(node)) {
         drafter.options.push_back({option, std::move(*value), at(node.source())});
       } else {
-        fault(at(node.source()), "expected a boolean, an integer, a finite number, a text or an array of texts for " + title + '.' + option +
-                                     ", found " + type_text(node));
+        fault(at(node.source()), "expected a boolean, an integer, a finite number, a text or an array of texts for " + title + '.' +
+                                     option + ", found " + type_text(node));
       }
     }
     const auto place = [](const auto& item) { return std::pair(item.origin.line, item.origin.column); };
@@ -348,7 +361,8 @@ Result<std::string> read_file(const std::string& name) {
     text.append(buffer, got);
     if (text.size() > kMostBytes) return Error{"expected a configuration of at most 16 MiB, found a larger file"};
   }
-  if (std::ferror(file.get()) != 0) return Error{std::string("expected a TOML file, found one that cannot be read: ") + std::strerror(errno)};
+  if (std::ferror(file.get()) != 0)
+    return Error{std::string("expected a TOML file, found one that cannot be read: ") + std::strerror(errno)};
   return text;
 }
 

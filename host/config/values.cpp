@@ -18,11 +18,21 @@ std::string quoted(std::string_view text) {
       return out + "…\" (" + std::to_string(text.size()) + " bytes)";
     }
     switch (c) {
-      case '"': out += "\\\""; break;
-      case '\\': out += "\\\\"; break;
-      case '\n': out += "\\n"; break;
-      case '\t': out += "\\t"; break;
-      case '\r': out += "\\r"; break;
+      case '"':
+        out += "\\\"";
+        break;
+      case '\\':
+        out += "\\\\";
+        break;
+      case '\n':
+        out += "\\n";
+        break;
+      case '\t':
+        out += "\\t";
+        break;
+      case '\r':
+        out += "\\r";
+        break;
       default:
         if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
           char code[8];
@@ -118,7 +128,9 @@ Result<FieldValue> parse(const FieldInfo& info, std::string_view text) {
       value = number;
       break;
     }
-    case FieldType::text: value = std::string(text); break;
+    case FieldType::text:
+      value = std::string(text);
+      break;
   }
   OUTRIDER_CHECK(check(info, value));
   return value;

@@ -33,7 +33,8 @@ Result<void> CorpusManager::add_file(const std::string& name, const std::filesys
   errno = 0;
   std::ifstream stream(file);
   if (!stream) {
-    return Error{"corpus " + name + ": " + file.string() + ": it cannot be opened (" + std::generic_category().message(errno) + "); check the path"};
+    return Error{"corpus " + name + ": " + file.string() + ": it cannot be opened (" + std::generic_category().message(errno) +
+                 "); check the path"};
   }
   CorpusInfo info = {name, file.string(), 0, 0};
   std::vector<int32_t> tokens;
@@ -44,7 +45,8 @@ Result<void> CorpusManager::add_file(const std::string& name, const std::filesys
     const nlohmann::json value = nlohmann::json::parse(line, nullptr, false);
     std::vector<int32_t> document;
     if (value.is_string()) {
-      if (!tokenize_) return Error{where + ": expected an array of token ids, found a text, and there is no tokenizer here; tokenize it first"};
+      if (!tokenize_)
+        return Error{where + ": expected an array of token ids, found a text, and there is no tokenizer here; tokenize it first"};
       auto ids = tokenize_(value.get_ref<const std::string&>());
       if (!ids) return ids.error().within(where);
       document = *std::move(ids);

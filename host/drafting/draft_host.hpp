@@ -22,8 +22,8 @@ namespace outrider::drafting {
 
 // What a drafter may know of the target before it is built.
 struct TargetInfo {
-  int32_t vocab_size = 0;      // ids are [0, vocab_size)
-  int32_t hidden_size = 0;     // features of a hidden state
+  int32_t vocab_size = 0;   // ids are [0, vocab_size)
+  int32_t hidden_size = 0;  // features of a hidden state
   int32_t layers = 0;
   int32_t context_length = 0;  // tokens
   int32_t max_requests = 0;    // most requests in one batch
@@ -53,8 +53,8 @@ Result<std::unique_ptr<Drafter>> make_drafter(config::RuntimeContext& context, c
                                               const Tokenize& tokenize);
 
 struct DiscoveredPlugin {
-  std::string name;     // what [spec] algorithm would say: the configured name, else the file's name without .so
-  std::string library;  // path
+  std::string name;         // what [spec] algorithm would say: the configured name, else the file's name without .so
+  std::string library;      // path
   std::string id, version;  // from the plugin's ELF note; empty when it was not read
   bool loadable = false;
   std::string why_not;  // empty when loadable

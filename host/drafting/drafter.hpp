@@ -24,7 +24,7 @@ struct DraftRequest {
   int32_t new_tokens;               // how many at the end are new since the last propose() or open() of this request
   int32_t max_nodes;                // at most so many nodes; 0 is legal
   int32_t max_depth;
-  verify::DraftTree draft;          // out: validated by the guard; empty when there is none
+  verify::DraftTree draft;  // out: validated by the guard; empty when there is none
 };
 
 struct VerifiedRequest {

@@ -25,13 +25,20 @@ constexpr const char* kMachineName = "AArch64";
 
 std::string machine_name(uint16_t machine) {
   switch (machine) {
-    case EM_X86_64: return "x86-64";
-    case EM_AARCH64: return "AArch64";
-    case EM_386: return "32-bit x86";
-    case EM_ARM: return "32-bit ARM";
-    case EM_RISCV: return "RISC-V";
-    case EM_PPC64: return "PowerPC 64";
-    default: return "machine number " + std::to_string(machine);
+    case EM_X86_64:
+      return "x86-64";
+    case EM_AARCH64:
+      return "AArch64";
+    case EM_386:
+      return "32-bit x86";
+    case EM_ARM:
+      return "32-bit ARM";
+    case EM_RISCV:
+      return "RISC-V";
+    case EM_PPC64:
+      return "PowerPC 64";
+    default:
+      return "machine number " + std::to_string(machine);
   }
 }
 
@@ -63,10 +70,10 @@ class Bytes {
 };
 
 struct Symbols {
-  bool known = false;           // the file has a table of its dynamic symbols
-  bool entry = false;           // it exports the entry of this ABI major
-  std::string other_entry;      // or that of another
-  std::string sanitizer;        // the sanitizer whose run time it needs
+  bool known = false;       // the file has a table of its dynamic symbols
+  bool entry = false;       // it exports the entry of this ABI major
+  std::string other_entry;  // or that of another
+  std::string sanitizer;    // the sanitizer whose run time it needs
 };
 
 Symbols read_symbols(const Bytes& file, const Elf64_Ehdr& header) {
@@ -82,8 +89,10 @@ Symbols read_symbols(const Bytes& file, const Elf64_Ehdr& header) {
       if (!symbol || symbol->st_name >= names->sh_size) continue;
       const std::string_view name = file.text(names->sh_offset + symbol->st_name, names->sh_offset + names->sh_size);
       if (symbol->st_shndx != SHN_UNDEF) {
-        if (name == OUTRIDER_ENTRY_SYMBOL) found.entry = true;
-        else if (name.starts_with("outrider_entry_get_v")) found.other_entry = name;
+        if (name == OUTRIDER_ENTRY_SYMBOL)
+          found.entry = true;
+        else if (name.starts_with("outrider_entry_get_v"))
+          found.other_entry = name;
       } else if (name == "__asan_init") {
         found.sanitizer = "AddressSanitizer";
       } else if (name == "__tsan_init") {
@@ -128,8 +137,9 @@ std::optional<PluginNote> read_note(const Bytes& file, const Elf64_Ehdr& header)
       if (file.text(name_at, name_at + note.n_namesz) == OUTRIDER_NOTE_NAME && note.n_type == OUTRIDER_NOTE_TYPE &&
           note.n_descsz >= sizeof(outrider_note_descriptor)) {
         const auto d = *file.at<outrider_note_descriptor>(text_at);
-        return PluginNote{d.abi_major, d.abi_minor, d.min_host_minor, d.capabilities_low | uint64_t{d.capabilities_high} << 32,
-                          fixed_text(d.id), fixed_text(d.version), fixed_text(d.sdk_version)};
+        return PluginNote{
+            d.abi_major,      d.abi_minor,           d.min_host_minor,         d.capabilities_low | uint64_t{d.capabilities_high} << 32,
+            fixed_text(d.id), fixed_text(d.version), fixed_text(d.sdk_version)};
       }
       offset = next;
     }
@@ -145,8 +155,9 @@ AbiMismatch abi_mismatch(uint32_t major, uint32_t minor, uint32_t min_host_minor
   const std::string own = version(OUTRIDER_ABI_MAJOR, OUTRIDER_ABI_MINOR);
   if (major != OUTRIDER_ABI_MAJOR) {
     const bool newer = major > OUTRIDER_ABI_MAJOR;
-    return {"it is built for plugin ABI " + version(major, minor) + ", this host speaks " + own,
-            newer ? "use a newer host, or rebuild the plugin against this host's headers" : "rebuild the plugin against this host's headers"};
+    return {
+        "it is built for plugin ABI " + version(major, minor) + ", this host speaks " + own,
+        newer ? "use a newer host, or rebuild the plugin against this host's headers" : "rebuild the plugin against this host's headers"};
   }
   if (min_host_minor > OUTRIDER_ABI_MINOR) {
     return {"it needs a host of plugin ABI " + version(major, min_host_minor) + " or later, this host speaks " + own, "use a newer host"};
@@ -184,8 +195,8 @@ Result<PluginNote> read_plugin_file(std::span<const std::byte> bytes, const std:
     if (!data.holds(segment.p_offset, segment.p_filesz)) return cut("segment " + std::to_string(p));
   }
   // The section table comes last in the file, so its absence shows a cut that the segments do not.
-  if (header->e_shnum != 0 && (header->e_shentsize != sizeof(Elf64_Shdr) ||
-                               !data.holds(header->e_shoff, uint64_t{header->e_shnum} * sizeof(Elf64_Shdr)))) {
+  if (header->e_shnum != 0 &&
+      (header->e_shentsize != sizeof(Elf64_Shdr) || !data.holds(header->e_shoff, uint64_t{header->e_shnum} * sizeof(Elf64_Shdr)))) {
     return cut("the section header table");
   }
 

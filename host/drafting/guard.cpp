@@ -33,8 +33,10 @@ std::string draft_fault(std::span<const int32_t> tokens, std::span<const int32_t
     Slot& up = slots[static_cast<size_t>(parent + 1)];
     Slot& own = slots[i + 1];
     own.depth = up.depth + 1;
-    if (own.depth > max_depth) return at(i) + "depth " + std::to_string(own.depth) + " is more than the " + std::to_string(max_depth) + " allowed";
-    if (up.youngest >= 0 && !rules.trees) return at(i) + "a second child of node " + std::to_string(parent) + " where only chains are allowed";
+    if (own.depth > max_depth)
+      return at(i) + "depth " + std::to_string(own.depth) + " is more than the " + std::to_string(max_depth) + " allowed";
+    if (up.youngest >= 0 && !rules.trees)
+      return at(i) + "a second child of node " + std::to_string(parent) + " where only chains are allowed";
     for (int32_t sibling = up.youngest; sibling >= 0; sibling = slots[static_cast<size_t>(sibling) + 1].older) {
       if (tokens[static_cast<size_t>(sibling)] == token) {
         return at(i) + "token id " + std::to_string(token) + " is the same as its sibling node " + std::to_string(sibling);

@@ -19,17 +19,17 @@ struct DraftRules {
 // What is wrong with a draft of n nodes, in one sentence; empty when nothing is: ids in [0, vocab_size), parents -1 or earlier nodes,
 // depth at most max_depth, siblings distinct, a chain where it must be one, log_q finite and at most 0 (with a little rounding). `log_q`
 // is empty when it is not given. Costs O(n + siblings).
-std::string draft_fault(std::span<const int32_t> tokens, std::span<const int32_t> parents, std::span<const float> log_q,
-                        int32_t max_depth, const DraftRules& rules);
+std::string draft_fault(std::span<const int32_t> tokens, std::span<const int32_t> parents, std::span<const float> log_q, int32_t max_depth,
+                        const DraftRules& rules);
 
 // Whether a drafter that fails is still asked. Closed: yes. After some faults in a row it opens: no, for a number of rounds that doubles
 // with each opening. Then half open: one request as a trial, which closes or opens it again. Locked: never again.
 // Counted in rounds and not in seconds, so that what happened can be told from the log and repeated in a test.
 class CircuitBreaker {
  public:
-  static constexpr int64_t kFirstPause = 64;      // rounds
+  static constexpr int64_t kFirstPause = 64;  // rounds
   static constexpr int64_t kLongestPause = 16384;
-  static constexpr int64_t kForgiven = 256;       // good rounds in a row after which the pause is short again
+  static constexpr int64_t kForgiven = 256;  // good rounds in a row after which the pause is short again
 
   explicit CircuitBreaker(int64_t strikes) : strikes_(strikes) {}
 

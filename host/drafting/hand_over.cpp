@@ -20,8 +20,15 @@ constexpr const char* kSeePlugin = "see the plugin's own documentation";
 
 outrider_model_info model_info(const TargetInfo& target) {
   const auto whole = [](int32_t value) { return static_cast<uint32_t>(value); };
-  return {sizeof(outrider_model_info), whole(target.vocab_size), whole(target.hidden_size), whole(target.layers),
-          whole(target.context_length), whole(target.max_requests), target.bos, target.eos, target.architecture.c_str(),
+  return {sizeof(outrider_model_info),
+          whole(target.vocab_size),
+          whole(target.hidden_size),
+          whole(target.layers),
+          whole(target.context_length),
+          whole(target.max_requests),
+          target.bos,
+          target.eos,
+          target.architecture.c_str(),
           target.tokenizer_fingerprint.c_str()};
 }
 
@@ -41,7 +48,8 @@ Result<void> find_table(Instance& instance, const std::string& file) {
 }
 
 // Fills in the configuration the plugin sees: the copy, and its options checked against its own declaration.
-Result<void> configure(Instance& instance, std::shared_ptr<const config::ServerArgs> copy, const std::string& name, const std::string& file) {
+Result<void> configure(Instance& instance, std::shared_ptr<const config::ServerArgs> copy, const std::string& name,
+                       const std::string& file) {
   uint32_t count = 0;
   const outrider_option* const* declared = nullptr;
   if (instance.table->options != nullptr) {
@@ -59,15 +67,14 @@ Result<void> configure(Instance& instance, std::shared_ptr<const config::ServerA
 Result<void> agree(const Instance& instance, const outrider_model_info& model, const std::string& file) {
   if (instance.table->validate != nullptr) {
     std::string complaints;
-    const outrider_diagnostics diagnostics = {sizeof(outrider_diagnostics), 0, &complaints,
-                                              [](void* context, const char* key, const char* message, const char* hint) {
-                                                auto& text = *static_cast<std::string*>(context);
-                                                text += (text.empty() ? "" : "\n  ") + std::string(key ? key : "") + ": " + (message ? message : "");
-                                                if (hint != nullptr) text += std::string(" (") + hint + ")";
-                                              }};
-    const CallOutcome outcome = call_plugin([&](outrider_error*) {
-      return instance.table->validate(instance.services->host(), instance.config.get(), &model, &diagnostics);
-    });
+    const outrider_diagnostics diagnostics = {
+        sizeof(outrider_diagnostics), 0, &complaints, [](void* context, const char* key, const char* message, const char* hint) {
+          auto& text = *static_cast<std::string*>(context);
+          text += (text.empty() ? "" : "\n  ") + std::string(key ? key : "") + ": " + (message ? message : "");
+          if (hint != nullptr) text += std::string(" (") + hint + ")";
+        }};
+    const CallOutcome outcome = call_plugin(
+        [&](outrider_error*) { return instance.table->validate(instance.services->host(), instance.config.get(), &model, &diagnostics); });
     if (outcome.failed()) return refused(file, complaints.empty() ? "validate: " + outcome.text : complaints, "correct the configuration");
   }
   if (instance.table->require == nullptr) return {};
@@ -79,8 +86,10 @@ Result<void> agree(const Instance& instance, const outrider_model_info& model, c
   static constexpr struct {
     uint64_t bit;
     const char* name;
-  } kNeeds[] = {{OUTRIDER_NEED_HIDDEN_STATES, "the target's hidden states"}, {OUTRIDER_NEED_EMBEDDING, "the target's embedding"},
-                {OUTRIDER_NEED_HEAD, "the target's head"},                   {OUTRIDER_NEED_KV_CACHE, "the target's KV cache"},
+  } kNeeds[] = {{OUTRIDER_NEED_HIDDEN_STATES, "the target's hidden states"},
+                {OUTRIDER_NEED_EMBEDDING, "the target's embedding"},
+                {OUTRIDER_NEED_HEAD, "the target's head"},
+                {OUTRIDER_NEED_KV_CACHE, "the target's KV cache"},
                 {OUTRIDER_NEED_LOGITS, "the target's logits"}};
   std::string missing;
   for (const auto& need : kNeeds) {
@@ -88,7 +97,8 @@ Result<void> agree(const Instance& instance, const outrider_model_info& model, c
     requirements.needs &= ~need.bit;
   }
   if (requirements.needs != 0) missing += (missing.empty() ? "" : ", ") + std::string("something this host does not know of");
-  if (!missing.empty()) return refused(file, "it needs " + missing + ", which this host does not lend", "use a newer host or another drafter");
+  if (!missing.empty())
+    return refused(file, "it needs " + missing + ", which this host does not lend", "use a newer host or another drafter");
   return {};
 }
 
@@ -113,14 +123,15 @@ CorpusSink sink_of(Instance& instance) {
     if (outcome.status == OUTRIDER_OK) return {};
     return Error{"the drafter did not take it: " + (outcome.text.empty() ? "it has no use for it" : outcome.text)};
   };
-  return {[&instance, done](const std::string& name, std::span<const int32_t> tokens) {
-            return done(call_plugin([&](outrider_error* error) {
-              return instance.corpora->add(instance.drafter, name.c_str(), tokens.data(), tokens.size(), error);
-            }));
-          },
-          [&instance, done](const std::string& name) {
-            return done(call_plugin([&](outrider_error* error) { return instance.corpora->remove(instance.drafter, name.c_str(), error); }));
-          }};
+  return {
+      [&instance, done](const std::string& name, std::span<const int32_t> tokens) {
+        return done(call_plugin([&](outrider_error* error) {
+          return instance.corpora->add(instance.drafter, name.c_str(), tokens.data(), tokens.size(), error);
+        }));
+      },
+      [&instance, done](const std::string& name) {
+        return done(call_plugin([&](outrider_error* error) { return instance.corpora->remove(instance.drafter, name.c_str(), error); }));
+      }};
 }
 
 // After the window: the corpora of [drafter.NAME.corpora].
@@ -170,9 +181,8 @@ Result<std::unique_ptr<Drafter>> build_drafter(const std::filesystem::path& libr
   const outrider_model_info model = model_info(with.target);
   OUTRIDER_CHECK(agree(*instance, model, file));
 
-  const CallOutcome made = call_plugin([&](outrider_error* error) {
-    return instance->table->create(host, instance->config.get(), &model, &instance->drafter, error);
-  });
+  const CallOutcome made = call_plugin(
+      [&](outrider_error* error) { return instance->table->create(host, instance->config.get(), &model, &instance->drafter, error); });
   if (made.status != OUTRIDER_OK || instance->drafter == nullptr) {
     instance->drafter = nullptr;
     return refused(file, "its factory failed: " + (made.text.empty() ? "it made no drafter" : made.text), kSeePlugin);

@@ -19,10 +19,18 @@ void log_write(const outrider_host* host, int32_t level, const char* message, ui
     const std::string_view text(message, static_cast<size_t>(length));
     const std::string& plugin = HostServices::of(host).plugin();
     switch (level) {
-      case OUTRIDER_LOG_DEBUG: log::debug("[{}] {}", plugin, text); break;
-      case OUTRIDER_LOG_INFO: log::info("[{}] {}", plugin, text); break;
-      case OUTRIDER_LOG_WARN: log::warn("[{}] {}", plugin, text); break;
-      default: log::error("[{}] {}", plugin, text); break;
+      case OUTRIDER_LOG_DEBUG:
+        log::debug("[{}] {}", plugin, text);
+        break;
+      case OUTRIDER_LOG_INFO:
+        log::info("[{}] {}", plugin, text);
+        break;
+      case OUTRIDER_LOG_WARN:
+        log::warn("[{}] {}", plugin, text);
+        break;
+      default:
+        log::error("[{}] {}", plugin, text);
+        break;
     }
   } catch (...) {  // a line of log is not worth a request
   }
@@ -98,9 +106,12 @@ outrider_status config_int(const outrider_host* host, const outrider_config* con
 
 outrider_status config_float(const outrider_host* host, const outrider_config* config, const char* key, double* out) noexcept {
   return config_get(host, config, key, [out](const config::OptionValue& value) -> outrider_status {
-    if (const double* real = std::get_if<double>(&value)) *out = *real;
-    else if (const int64_t* whole = std::get_if<int64_t>(&value)) *out = static_cast<double>(*whole);
-    else return OUTRIDER_E_CONFIG;
+    if (const double* real = std::get_if<double>(&value))
+      *out = *real;
+    else if (const int64_t* whole = std::get_if<int64_t>(&value))
+      *out = static_cast<double>(*whole);
+    else
+      return OUTRIDER_E_CONFIG;
     return OUTRIDER_OK;
   });
 }
@@ -152,9 +163,11 @@ outrider_status HostServices::read(const outrider_config* config, const char* ke
     found = config::get(*state->namespaces, field->id);
   }
   if (std::holds_alternative<std::monostate>(found)) return OUTRIDER_E_INVALID;  // not set
-  std::visit([&value](const auto& held) {
-    if constexpr (!std::is_same_v<std::decay_t<decltype(held)>, std::monostate>) value = held;
-  }, found);
+  std::visit(
+      [&value](const auto& held) {
+        if constexpr (!std::is_same_v<std::decay_t<decltype(held)>, std::monostate>) value = held;
+      },
+      found);
   return OUTRIDER_OK;
 }
 

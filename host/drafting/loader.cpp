@@ -81,8 +81,10 @@ Result<std::shared_ptr<PluginLibrary>> PluginLibrary::open(const std::filesystem
 Result<void> PluginLibrary::negotiate(const std::string& name) {
   if (entry_ == nullptr) return refused(name, "its entry function returned NULL", "report it to the plugin's author");
   if (!OUTRIDER_HAS(outrider_entry_v1, entry_, query) || entry_->descriptor == nullptr) {
-    return refused(name, "its entry has " + std::to_string(entry_->struct_size) + " bytes, this ABI's first version has " +
-                             std::to_string(sizeof(outrider_entry_v1)), "rebuild the plugin against this host's headers");
+    return refused(name,
+                   "its entry has " + std::to_string(entry_->struct_size) + " bytes, this ABI's first version has " +
+                       std::to_string(sizeof(outrider_entry_v1)),
+                   "rebuild the plugin against this host's headers");
   }
   // The note was believed so far; the code it belongs to must say the same.
   if (const AbiMismatch mismatch = abi_mismatch(entry_->abi_major, entry_->abi_minor, entry_->min_host_minor); !mismatch.reason.empty()) {
@@ -97,8 +99,9 @@ Result<void> PluginLibrary::negotiate(const std::string& name) {
     return refused(name, "its descriptor is incomplete", "fill in every field of outrider_descriptor");
   }
   if (note_.id != descriptor_->id || note_.version != descriptor_->version || note_.capabilities != descriptor_->capabilities) {
-    return refused(name, "its note says " + note_.id + " " + note_.version + ", its descriptor " + text(descriptor_->id) + " " +
-                             text(descriptor_->version) + " (or their capabilities differ)",
+    return refused(name,
+                   "its note says " + note_.id + " " + note_.version + ", its descriptor " + text(descriptor_->id) + " " +
+                       text(descriptor_->version) + " (or their capabilities differ)",
                    "write both from the same constants, as OUTRIDER_PLUGIN does");
   }
   return {};

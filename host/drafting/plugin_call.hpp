@@ -20,16 +20,26 @@ struct CallOutcome {
 
 inline std::string status_text(outrider_status status) {
   switch (status) {
-    case OUTRIDER_E_INVALID: return "invalid argument";
-    case OUTRIDER_E_UNSUPPORTED: return "not supported";
-    case OUTRIDER_E_NO_MEMORY: return "out of memory";
-    case OUTRIDER_E_INTERNAL: return "internal error";
-    case OUTRIDER_E_DEADLINE: return "deadline missed";
-    case OUTRIDER_E_STATE: return "wrong state";
-    case OUTRIDER_E_CONFIG: return "wrong configuration";
-    case OUTRIDER_E_IO: return "input or output failed";
-    case OUTRIDER_E_EXCEPTION: return "an exception inside the plugin";
-    default: return "status " + std::to_string(status);
+    case OUTRIDER_E_INVALID:
+      return "invalid argument";
+    case OUTRIDER_E_UNSUPPORTED:
+      return "not supported";
+    case OUTRIDER_E_NO_MEMORY:
+      return "out of memory";
+    case OUTRIDER_E_INTERNAL:
+      return "internal error";
+    case OUTRIDER_E_DEADLINE:
+      return "deadline missed";
+    case OUTRIDER_E_STATE:
+      return "wrong state";
+    case OUTRIDER_E_CONFIG:
+      return "wrong configuration";
+    case OUTRIDER_E_IO:
+      return "input or output failed";
+    case OUTRIDER_E_EXCEPTION:
+      return "an exception inside the plugin";
+    default:
+      return "status " + std::to_string(status);
   }
 }
 
@@ -52,7 +62,8 @@ CallOutcome call_plugin(Call&& call) {
     if (error.message[0] != '\0') outcome.text.assign(error.message, strnlen(error.message, sizeof error.message));
     return outcome;
   }
-  if (outcome.status > 0) return {OUTRIDER_E_INTERNAL, false, "it returned status " + std::to_string(outcome.status) + ", which the contract does not know"};
+  if (outcome.status > 0)
+    return {OUTRIDER_E_INTERNAL, false, "it returned status " + std::to_string(outcome.status) + ", which the contract does not know"};
   outcome.text = status_text(outcome.status);
   if (error.message[0] != '\0') outcome.text += ": " + std::string(error.message, strnlen(error.message, sizeof error.message));
   return outcome;

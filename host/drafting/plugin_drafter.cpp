@@ -19,8 +19,8 @@ static_assert(sizeof(float) == kWord);
 struct Buffers {
   size_t array;  // bytes of one array
   explicit Buffers(int32_t max_nodes) : array(static_cast<size_t>(max_nodes) * kWord) {}
-  [[nodiscard]] size_t canary(size_t i) const { return i * (kCanary + array); }           // i = 0 … 3
-  [[nodiscard]] size_t values(size_t i) const { return canary(i) + kCanary; }             // i = 0 … 2: tokens, parents, log_q
+  [[nodiscard]] size_t canary(size_t i) const { return i * (kCanary + array); }  // i = 0 … 3
+  [[nodiscard]] size_t values(size_t i) const { return canary(i) + kCanary; }    // i = 0 … 2: tokens, parents, log_q
   [[nodiscard]] size_t size() const { return canary(3) + kCanary; }
 };
 
@@ -58,8 +58,13 @@ bool PluginDrafter::open(uint64_t request, std::span<const int32_t> prompt, floa
 }
 
 bool PluginDrafter::begin(uint64_t request, Sequence& sequence, std::span<const int32_t> tokens) {
-  const outrider_request_info info = {sizeof(outrider_request_info), static_cast<uint32_t>(tokens.size()), request, tokens.data(),
-                                      sequence.max_new_tokens, sequence.temperature, sequence.seed};
+  const outrider_request_info info = {sizeof(outrider_request_info),
+                                      static_cast<uint32_t>(tokens.size()),
+                                      request,
+                                      tokens.data(),
+                                      sequence.max_new_tokens,
+                                      sequence.temperature,
+                                      sequence.seed};
   outrider_request* handle = nullptr;
   const CallOutcome outcome =
       call_plugin([&](outrider_error* error) { return instance_->table->request_begin(instance_->worker, &info, &handle, error); });
@@ -101,8 +106,8 @@ bool PluginDrafter::ready(DraftRequest& request, Sequence& sequence) {
   const uint32_t kept = count - fresh;  // what the host says has not changed
   if (sequence.handle != nullptr && kept < sequence.known) {
     if (instance_->table->truncate != nullptr) {
-      const CallOutcome outcome = call_plugin(
-          [&](outrider_error* error) { return instance_->table->truncate(instance_->worker, sequence.handle, kept, error); });
+      const CallOutcome outcome =
+          call_plugin([&](outrider_error* error) { return instance_->table->truncate(instance_->worker, sequence.handle, kept, error); });
       if (outcome.failed()) fault(outcome, "truncate");
       sequence.known = kept;
       sequence.drafted = false;
@@ -135,8 +140,8 @@ void PluginDrafter::lay_out() {
     items_.push_back({slot.sequence->handle, request.tokens.data(), count, count - slot.sequence->known,
                       static_cast<uint32_t>(request.max_nodes), static_cast<uint32_t>(request.max_depth),
                       options_.chains_only ? static_cast<uint32_t>(OUTRIDER_ITEM_CHAIN) : 0U,
-                      reinterpret_cast<int32_t*>(base + buffers.values(0)), parents,
-                      reinterpret_cast<float*>(base + buffers.values(2)), 0, OUTRIDER_OK});
+                      reinterpret_cast<int32_t*>(base + buffers.values(0)), parents, reinterpret_cast<float*>(base + buffers.values(2)), 0,
+                      OUTRIDER_OK});
   }
 }
 
@@ -193,8 +198,10 @@ void PluginDrafter::propose(std::span<DraftRequest> batch) {
     const auto found = sequences_.find(request.request);
     if (found == sequences_.end()) continue;
     found->second.drafted = false;
-    if (ready(request, found->second)) slots_.push_back({&request, &found->second, 0});
-    else if (instance_ == nullptr) return;
+    if (ready(request, found->second))
+      slots_.push_back({&request, &found->second, 0});
+    else if (instance_ == nullptr)
+      return;
     // A drafter on trial is tried with one request.
     if (breaker_.state() == CircuitBreaker::State::half_open && !slots_.empty()) break;
   }
@@ -205,8 +212,13 @@ void PluginDrafter::propose(std::span<DraftRequest> batch) {
 
   const auto start = Clock::now();
   const auto deadline = start + options_.deadline;
-  outrider_propose_batch call = {sizeof(outrider_propose_batch), static_cast<uint32_t>(items_.size()), sizeof(outrider_propose_item), 0,
-                                 ++step_, static_cast<uint64_t>(deadline.time_since_epoch() / std::chrono::nanoseconds(1)), items_.data()};
+  outrider_propose_batch call = {sizeof(outrider_propose_batch),
+                                 static_cast<uint32_t>(items_.size()),
+                                 sizeof(outrider_propose_item),
+                                 0,
+                                 ++step_,
+                                 static_cast<uint64_t>(deadline.time_since_epoch() / std::chrono::nanoseconds(1)),
+                                 items_.data()};
   const CallOutcome outcome =
       call_plugin([&](outrider_error* error) { return instance_->table->propose(instance_->worker, &call, error); });
   const auto took = Clock::now() - start;
@@ -227,8 +239,13 @@ void PluginDrafter::propose(std::span<DraftRequest> batch) {
     wrong = "it took " + std::to_string(took / std::chrono::microseconds(1)) + " microseconds where " +
             std::to_string(options_.deadline / std::chrono::microseconds(1)) + " were allowed";
   }
-  if (wrong.empty()) breaker_.good();
-  else fault("propose: " + wrong, false);
+  if (!wrong.empty()) return fault("propose: " + wrong, false);
+  const bool back = breaker_.state() == CircuitBreaker::State::half_open;
+  breaker_.good();
+  if (!back) return;
+  log::info("drafter {} is back after a good trial", name_);
+  const std::lock_guard lock(report_mutex_);
+  report_.breaker_open = false;
 }
 
 void PluginDrafter::on_verified(std::span<const VerifiedRequest> batch) {
@@ -244,7 +261,8 @@ void PluginDrafter::on_verified(std::span<const VerifiedRequest> batch) {
     found->second.drafted = false;
     const size_t first = accepted_.size();
     for (const int32_t node : request.accepted_nodes) accepted_.push_back(static_cast<uint32_t>(node));
-    verified_.push_back({found->second.handle, accepted_.data() + first, static_cast<uint32_t>(accepted_.size() - first), request.bonus_token});
+    verified_.push_back(
+        {found->second.handle, accepted_.data() + first, static_cast<uint32_t>(accepted_.size() - first), request.bonus_token});
   }
   if (verified_.empty()) return;
   const CallOutcome outcome = call_plugin([&](outrider_error* error) {
@@ -257,8 +275,10 @@ void PluginDrafter::on_verified(std::span<const VerifiedRequest> batch) {
 void PluginDrafter::fault(const CallOutcome& outcome, const char* where) { fault(std::string(where) + ": " + outcome.text, outcome.threw); }
 
 void PluginDrafter::fault(const std::string& text, bool breach) {
-  if (breach) breaker_.open();
-  else breaker_.strike();
+  if (breach)
+    breaker_.open();
+  else
+    breaker_.strike();
   const bool open = breaker_.state() == CircuitBreaker::State::open;
   {
     const std::lock_guard lock(report_mutex_);
@@ -273,7 +293,8 @@ void PluginDrafter::fault(const std::string& text, bool breach) {
   for (auto& [id, sequence] : sequences_) {
     outrider_request* handle = std::exchange(sequence.handle, nullptr);
     sequence.drafted = false;
-    if (handle != nullptr) static_cast<void>(call_plugin_void([&] { instance_->table->request_end(instance_->worker, handle, OUTRIDER_END_REPLACED); }));
+    if (handle != nullptr)
+      static_cast<void>(call_plugin_void([&] { instance_->table->request_end(instance_->worker, handle, OUTRIDER_END_REPLACED); }));
   }
 }
 
@@ -285,7 +306,8 @@ void PluginDrafter::quarantine(const std::string& text) {
     report_.last_fault = text;
     report_.breaker_open = true;
   }
-  log::error("drafter {} ({}): {}; it is not called again, and memory may be damaged: restart when convenient", name_, report_.library, text);
+  log::error("drafter {} ({}): {}; it is not called again, and memory may be damaged: restart when convenient", name_, report_.library,
+             text);
   corpora_.reset();
   instance_->abandon();
   instance_.reset();

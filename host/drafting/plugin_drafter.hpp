@@ -50,7 +50,7 @@ class PluginDrafter final : public Drafter {
     float temperature = 0;
     uint64_t seed = 0;
     uint32_t max_new_tokens = 0;
-    bool drafted = false;                // its last draft was handed on
+    bool drafted = false;  // its last draft was handed on
   };
   struct Slot {  // one item of the call being made
     DraftRequest* request;
@@ -78,15 +78,15 @@ class PluginDrafter final : public Drafter {
   uint64_t step_ = 0;
   std::chrono::steady_clock::time_point last_told_{};
 
-  std::vector<Slot> slots_;                    // kept for their memory, as all below
+  std::vector<Slot> slots_;  // kept for their memory, as all below
   std::vector<outrider_propose_item> items_;
-  std::vector<std::byte> arena_;               // canary, tokens, canary, parents, canary, log_q, canary; for each item
+  std::vector<std::byte> arena_;  // canary, tokens, canary, parents, canary, log_q, canary; for each item
   std::vector<outrider_verified_item> verified_;
   std::vector<uint32_t> accepted_;
 
   mutable std::mutex report_mutex_;
   DrafterReport report_;
-  std::unique_ptr<CorpusManager> corpora_;     // last, so that it goes first
+  std::unique_ptr<CorpusManager> corpora_;  // last, so that it goes first
 };
 
 }  // namespace outrider::drafting

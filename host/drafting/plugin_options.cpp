@@ -33,23 +33,29 @@ std::string expectation(const outrider_option& option) {
   const std::string unit = option.unit == nullptr ? "" : std::string(" (") + option.unit + ")";
   const std::string range = " from " + number(option.minimum) + " to " + number(option.maximum) + unit;
   switch (option.type) {
-    case OUTRIDER_OPTION_BOOL: return "true or false";
-    case OUTRIDER_OPTION_INT: return "an integer" + range;
-    case OUTRIDER_OPTION_FLOAT: return "a number" + range;
+    case OUTRIDER_OPTION_BOOL:
+      return "true or false";
+    case OUTRIDER_OPTION_INT:
+      return "an integer" + range;
+    case OUTRIDER_OPTION_FLOAT:
+      return "a number" + range;
     case OUTRIDER_OPTION_CHOICE: {
       std::string all;
       for (const std::string& choice : choices(option)) all += (all.empty() ? "one of \"" : ", \"") + choice + "\"";
       return all;
     }
-    case OUTRIDER_OPTION_PATH: return "a path";
-    default: return "a text";
+    case OUTRIDER_OPTION_PATH:
+      return "a path";
+    default:
+      return "a text";
   }
 }
 
 // The value as the option wants it; false when it cannot be.
 bool fit(const outrider_option& option, OptionValue& value) {
   switch (option.type) {
-    case OUTRIDER_OPTION_BOOL: return std::holds_alternative<bool>(value);
+    case OUTRIDER_OPTION_BOOL:
+      return std::holds_alternative<bool>(value);
     case OUTRIDER_OPTION_INT: {
       const int64_t* whole = std::get_if<int64_t>(&value);
       return whole != nullptr && static_cast<double>(*whole) >= option.minimum && static_cast<double>(*whole) <= option.maximum;
@@ -68,8 +74,10 @@ bool fit(const outrider_option& option, OptionValue& value) {
       return false;
     }
     case OUTRIDER_OPTION_STRING:
-    case OUTRIDER_OPTION_PATH: return std::holds_alternative<std::string>(value);
-    default: return false;
+    case OUTRIDER_OPTION_PATH:
+      return std::holds_alternative<std::string>(value);
+    default:
+      return false;
   }
 }
 
@@ -78,7 +86,9 @@ bool parse_default(const outrider_option& option, OptionValue& value) {
   const std::string_view text = option.default_text;
   const char* end = text.data() + text.size();
   switch (option.type) {
-    case OUTRIDER_OPTION_BOOL: value = text == "true"; return text == "true" || text == "false";
+    case OUTRIDER_OPTION_BOOL:
+      value = text == "true";
+      return text == "true" || text == "false";
     case OUTRIDER_OPTION_INT: {
       int64_t whole = 0;
       const auto [stop, error] = std::from_chars(text.data(), end, whole);
@@ -91,7 +101,9 @@ bool parse_default(const outrider_option& option, OptionValue& value) {
       value = real;
       return error == std::errc() && stop == end;
     }
-    default: value = std::string(text); return true;
+    default:
+      value = std::string(text);
+      return true;
   }
 }
 
@@ -103,7 +115,9 @@ Result<std::map<std::string, OptionValue>> option_values(std::span<const outride
   std::map<std::string, const outrider_option*> by_key;
   std::vector<std::string> keys;
   std::string faults;
-  const auto fault = [&](const std::string& where, const std::string& what) { faults += (faults.empty() ? "" : "\n  ") + where + ": " + what; };
+  const auto fault = [&](const std::string& where, const std::string& what) {
+    faults += (faults.empty() ? "" : "\n  ") + where + ": " + what;
+  };
 
   for (const outrider_option* option : declared) {
     if (!usable(option)) {
@@ -114,8 +128,11 @@ Result<std::map<std::string, OptionValue>> option_values(std::span<const outride
     keys.emplace_back(option->key);
     if (option->default_text == nullptr) continue;
     OptionValue value;
-    if (parse_default(*option, value) && fit(*option, value)) values[option->key] = std::move(value);
-    else fault("the plugin's declaration", std::string("the default of ") + option->key + ", '" + option->default_text + "', is not " + expectation(*option));
+    if (parse_default(*option, value) && fit(*option, value))
+      values[option->key] = std::move(value);
+    else
+      fault("the plugin's declaration",
+            std::string("the default of ") + option->key + ", '" + option->default_text + "', is not " + expectation(*option));
   }
   if (table != nullptr) {
     for (const config::PluginOption& set : table->options) {

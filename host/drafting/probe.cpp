@@ -67,7 +67,8 @@ bool has_line(std::string_view text, std::string_view line) {
 
 // The dynamic linker's words, with what to do for each of the usual three.
 std::string remedy_for(std::string_view text) {
-  if (text.find("undefined symbol") != std::string_view::npos) return "link the plugin with -Wl,-z,defs to find what is missing at link time";
+  if (text.find("undefined symbol") != std::string_view::npos)
+    return "link the plugin with -Wl,-z,defs to find what is missing at link time";
   if (text.find("cannot open shared object file") != std::string_view::npos) {
     return "install that library, or link it into the plugin statically (a plugin is loaded from a private copy, away from its neighbours)";
   }
@@ -122,9 +123,10 @@ Result<void> probe(const std::filesystem::path& library, const std::string& file
     return refused(file, std::string("it ended a child process with signal ") + ::strsignal(WTERMSIG(outcome.status)) + " " + stage,
                    "build it again, or look into its static constructors");
   }
-  return refused(file, "it ended a child process with exit code " + std::to_string(WEXITSTATUS(outcome.status)) + " " + stage +
-                           ", as if it had called exit",
-                 "look into its static constructors");
+  return refused(
+      file,
+      "it ended a child process with exit code " + std::to_string(WEXITSTATUS(outcome.status)) + " " + stage + ", as if it had called exit",
+      "look into its static constructors");
 }
 
 }  // namespace outrider::drafting

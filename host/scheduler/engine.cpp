@@ -99,6 +99,7 @@ struct Engine::State {
   void drop_cancelled();
   void plan_and_propose();
   void propose_with(DrafterSlot& slot, int32_t decoding);
+  void cut_to_worth(DrafterSlot& slot, Sequence& sequence, int32_t decoding);
   void build_batch();
   void accept_slice(const Slice& slice, std::span<const float> logits);
   void tell_drafters();
@@ -128,7 +129,7 @@ Result<void> Engine::add_drafter(const std::string& name, std::unique_ptr<drafti
     state_->default_drafter = name;
     state_->planner = DraftPlanner(measure_cost_curve(state_->target, state_->cache));
   }
-  state_->drafters.push_back(std::make_unique<DrafterSlot>(DrafterSlot{name, std::move(drafter), {}}));
+  state_->drafters.push_back(std::make_unique<DrafterSlot>(DrafterSlot{name, std::move(drafter), {}, {}, false}));
   return {};
 }
 
@@ -300,7 +301,7 @@ void Engine::State::propose_with(DrafterSlot& slot, int32_t decoding) {
     if (sequence->drafter != &slot || !sequence->decoding()) continue;
     const int32_t deepest = std::min(options.draft_depth, sequence->remaining() - 1);  // a draft beyond the output's end is of no use
     int32_t nodes = options.draft_tokens;
-    if (options.use_planner) nodes = planner.budget(sequence->history, slot.history, std::min(nodes, deepest), decoding - 1, decoding - 1);
+    if (options.use_planner && !slot.gives_chances) nodes = planner.budget(sequence->history, slot.history, std::min(nodes, deepest), decoding - 1, decoding - 1);
     if (nodes <= 0 || deepest <= 0) continue;
     draft_requests.push_back({sequence->id, sequence->tokens, sequence->new_tokens, nodes, deepest, {}});
     sequence->new_tokens = 0;
@@ -308,10 +309,22 @@ void Engine::State::propose_with(DrafterSlot& slot, int32_t decoding) {
   if (draft_requests.empty()) return;
   slot.drafter->propose(draft_requests);
   for (auto& draft_request : draft_requests) {
-    for (const auto& sequence : running) {
-      if (sequence->id == draft_request.request) sequence->draft = std::move(draft_request.draft);
-    }
+    const auto owner = std::find_if(running.begin(), running.end(), [&](const auto& sequence) { return sequence->id == draft_request.request; });
+    (*owner)->draft = std::move(draft_request.draft);
+    if (options.use_planner) cut_to_worth(slot, **owner, decoding);
   }
+}
+
+// A drafter that says how sure it is has its draft cut where the next node's row would cost more than it brings.
+void Engine::State::cut_to_worth(DrafterSlot& slot, Sequence& sequence, int32_t decoding) {
+  auto chances = joint_chances(sequence.draft);
+  sequence.expected_correct = 0;
+  if (chances.empty()) return;
+  slot.gives_chances = true;
+  sequence.draft.truncate(planner.worth(chances, slot.calibration.factor(), decoding - 1, decoding - 1));
+  chances.resize(static_cast<size_t>(sequence.draft.size()));
+  for (const double chance : chances) sequence.expected_correct += chance;
+  if (chances.empty()) slot.calibration.record(0, 0);  // forgets a little, so that a drafter once found wrong is tried again
 }
 
 // Decoding requests first, then prompts, as far as the pass has room; the rest waits for the next step.
@@ -366,6 +379,7 @@ void Engine::State::accept_slice(const Slice& slice, std::span<const float> logi
       }
       sequence.history.record(deepest, correct);
       sequence.drafter->history.record(deepest, correct);
+      if (sequence.expected_correct > 0) sequence.drafter->calibration.record(sequence.expected_correct, correct);
     }
   }
   if (!is_chain(sequence.draft)) {

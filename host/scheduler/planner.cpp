@@ -1,6 +1,7 @@
 #include "scheduler/planner.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace outrider::scheduler {
 namespace {
@@ -24,6 +25,35 @@ double AcceptanceHistory::rate(int32_t depth, const AcceptanceHistory* prior) co
   const auto i = static_cast<size_t>(std::min(depth, kDepths) - 1);
   const double expected = prior != nullptr ? prior->rate(depth) : kUnknownRate;
   return (hits_[i] + kPriorRounds * expected) / (trials_[i] + kPriorRounds);
+}
+
+void Calibration::record(double expected, int32_t correct) {
+  expected_ = expected_ * static_cast<double>(kFade) + expected;
+  correct_ = correct_ * static_cast<double>(kFade) + correct;
+}
+
+double Calibration::factor() const { return std::clamp((correct_ + kPriorRounds) / (expected_ + kPriorRounds), 0.1, 2.0); }
+
+std::vector<double> joint_chances(const verify::DraftTree& draft) {
+  std::vector<double> chances;
+  if (draft.log_q.size() != draft.tokens.size()) return chances;
+  for (size_t i = 0; i < draft.log_q.size(); ++i) {
+    const int32_t parent = draft.parents[i];
+    chances.push_back(std::exp(static_cast<double>(draft.log_q[i])) * (parent < 0 ? 1.0 : chances[static_cast<size_t>(parent)]));
+  }
+  return chances;
+}
+
+int32_t DraftPlanner::worth(const std::vector<double>& chances, double factor, int32_t other_rows, double other_tokens) const {
+  double best = (other_tokens + 1) / cost(other_rows + 1) * kMargin, expected = 1;
+  int32_t best_length = 0;
+  for (size_t i = 0; i < chances.size(); ++i) {
+    expected += std::min(1.0, chances[i] * factor);
+    const auto length = static_cast<int32_t>(i) + 1;
+    const double speed = (other_tokens + expected) / cost(other_rows + 1 + length);
+    if (speed > best) best = speed, best_length = length;
+  }
+  return best_length;
 }
 
 double DraftPlanner::cost(int32_t rows) const {

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "verify/draft_tree.hpp"
+
 namespace outrider::scheduler {
 
 // How often drafts of one kind were right, by depth, with the past fading so that a change of the text shows within some rounds.
@@ -23,6 +25,20 @@ class AcceptanceHistory {
   std::array<float, kDepths> trials_{}, hits_{};
 };
 
+// Whether a drafter's own estimates (log_q) come true, over all its drafts, the past fading. An estimate is multiplied by factor().
+class Calibration {
+ public:
+  // One round: `expected` is the sum of the estimated chances of the nodes that were verified, `correct` how many were accepted.
+  void record(double expected, int32_t correct);
+  [[nodiscard]] double factor() const;
+
+ private:
+  double expected_ = 0, correct_ = 0;
+};
+
+// The chance of each node to be accepted, with all its ancestors, from log_q. Empty when the draft gives none.
+std::vector<double> joint_chances(const verify::DraftTree& draft);
+
 class DraftPlanner {
  public:
   // cost[m] is the time of a pass over m rows relative to one row, for m from 1 (cost[0] is not read); beyond its end it goes on linearly.
@@ -31,6 +47,9 @@ class DraftPlanner {
   // The number of draft tokens, at most `most`, that maximises expected tokens a second for a request that shares its pass with
   // `other_rows` rows expected to yield `other_tokens` tokens. 0 when drafting does not pay.
   [[nodiscard]] int32_t budget(const AcceptanceHistory& own, const AcceptanceHistory& all, int32_t most, int32_t other_rows, double other_tokens) const;
+
+  // How many of a draft's nodes, from the first on, are worth their rows, given their chances (joint_chances, calibrated by `factor`).
+  [[nodiscard]] int32_t worth(const std::vector<double>& chances, double factor, int32_t other_rows, double other_tokens) const;
 
   [[nodiscard]] double cost(int32_t rows) const;
   [[nodiscard]] const std::vector<double>& curve() const { return cost_; }

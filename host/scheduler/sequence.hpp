@@ -19,6 +19,8 @@ struct DrafterSlot {
   std::string name;
   std::unique_ptr<drafting::Drafter> drafter;
   AcceptanceHistory history;
+  Calibration calibration;
+  bool gives_chances = false;  // its drafts carry log_q: they are cut by it rather than by the history
 };
 
 class Sequence {
@@ -46,6 +48,7 @@ class Sequence {
   int32_t new_tokens = 0;          // since the drafter was last told
   std::vector<int32_t> accepted_nodes;  // of this step's draft
   int32_t bonus_token = -1;
+  double expected_correct = 0;          // of this step's draft, by the drafter's own estimates
   Completion result;
 
   [[nodiscard]] int32_t length() const { return static_cast<int32_t>(tokens.size()); }

@@ -28,10 +28,8 @@ class AttributeGetter {
       const std::size_t dot = rest.find('.');
       const std::string_view part = rest.substr(0, dot);
       Int index = 0;
-      const bool digits =
-          !part.empty() && std::all_of(part.begin(), part.end(), [](char c) { return c >= '0' && c <= '9'; });
-      path_.push_back(digits && parse_integer(part, 10, index) ? Value::integer(index)
-                                                               : Value::string(std::string(part)));
+      const bool digits = !part.empty() && std::all_of(part.begin(), part.end(), [](char c) { return c >= '0' && c <= '9'; });
+      path_.push_back(digits && parse_integer(part, 10, index) ? Value::integer(index) : Value::string(std::string(part)));
       if (dot == std::string_view::npos) break;
       rest.remove_prefix(dot + 1);
     }
@@ -103,7 +101,7 @@ Value sort(Interpreter& in, const Value& subject, const Arguments& arguments) {
     for (const auto& getter : getters) keys.push_back(getter(item));
     keyed.push_back({in.rt.list(std::move(keys)), item});
   }
-  sort_keyed(in, keyed, b.truth(0, false));
+  sort_keyed(in, keyed, b.integer(0, 0) != 0);
   return in.rt.list(items_of(std::move(keyed)));
 }
 
@@ -115,9 +113,8 @@ Value dictsort(Interpreter& in, const Value& subject, const Arguments& arguments
   if (!subject.is(Kind::dict)) fail(std::string("'") + type_name(subject) + "' object has no attribute 'items'");
   const AttributeGetter key(in, Value::none(), !b.truth(0, false));
   std::vector<Keyed> keyed;
-  for (const auto& [name, value] : subject.dict().items)
-    keyed.push_back({key(by == "key" ? name : value), in.rt.tuple({name, value})});
-  sort_keyed(in, keyed, b.truth(2, false));
+  for (const auto& [name, value] : subject.dict().items) keyed.push_back({key(by == "key" ? name : value), in.rt.tuple({name, value})});
+  sort_keyed(in, keyed, b.integer(2, 0) != 0);
   return in.rt.list(items_of(std::move(keyed)));
 }
 
@@ -188,8 +185,7 @@ Value first(Interpreter& in, const Value& subject, const Arguments& arguments) {
 
 Value last(Interpreter& in, const Value& subject, const Arguments& arguments) {
   const Bound b(arguments, "last", {});
-  if (subject.is(Kind::iterator) || !is_iterable(subject))
-    fail(std::string("'") + type_name(subject) + "' object is not reversible");
+  if (subject.is(Kind::iterator) || !is_iterable(subject)) fail(std::string("'") + type_name(subject) + "' object is not reversible");
   if (subject.is(Kind::string) || subject.is(Kind::list) || subject.is(Kind::tuple)) {
     if (length_of(subject) > 0) return get_item(in, subject, Value::integer(-1));
     return Value::undefined("No last item, sequence was empty.");
@@ -245,8 +241,7 @@ Value slices(Interpreter& in, const Value& subject, const Arguments& arguments) 
   for (std::size_t i = 0; i < n; ++i) {
     const bool extra = i < all.size() % n;
     const std::size_t size = all.size() / n + (extra ? 1 : 0);
-    std::vector<Value> part(all.begin() + static_cast<std::ptrdiff_t>(at),
-                            all.begin() + static_cast<std::ptrdiff_t>(at + size));
+    std::vector<Value> part(all.begin() + static_cast<std::ptrdiff_t>(at), all.begin() + static_cast<std::ptrdiff_t>(at + size));
     if (!extra && b.given(1) && !b[1].is(Kind::none)) part.push_back(b[1]);
     at += size;
     out.push_back(in.rt.list(std::move(part)));
@@ -258,8 +253,7 @@ Value map(Interpreter& in, const Value& subject, const Arguments& arguments) {
   std::vector<Value> out;
   if (!truthy(subject)) return in.rt.iterator({});
   if (arguments.positional.empty() && !arguments.named.empty() &&
-      std::any_of(arguments.named.begin(), arguments.named.end(),
-                  [](const auto& n) { return n.first == "attribute"; })) {
+      std::any_of(arguments.named.begin(), arguments.named.end(), [](const auto& n) { return n.first == "attribute"; })) {
     const Bound b(arguments, "map", {"attribute", "default"}, 1);
     const AttributeGetter getter(in, b[0], false, b.get(1, Value::none()));
     for (const Value& item : to_vector(in.rt, subject)) out.push_back(getter(item));

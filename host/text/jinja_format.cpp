@@ -26,8 +26,7 @@ struct Spec {
   char type = '\0';
 };
 
-std::string padded(Runtime& rt, const Spec& spec, const std::string& sign, const std::string& body,
-                   char default_align) {
+std::string padded(Runtime& rt, const Spec& spec, const std::string& sign, const std::string& body, char default_align) {
   const Int missing = spec.width - Int(code_points(sign) + code_points(body));
   if (missing <= 0) return sign + body;
   rt.charge(static_cast<std::uint64_t>(missing) * spec.fill.size());
@@ -74,8 +73,9 @@ std::string integer_formatted(Runtime& rt, const Spec& spec, Int value, char def
   const char type = spec.type;
   const int base = type == 'x' || type == 'X' ? 16 : type == 'o' ? 8 : type == 'b' ? 2 : 10;
   const bool negative = value < 0;
-  if (negative && value == -value) fail("integers beyond 128 bits are not supported");
-  std::string digits = digits_in_base(negative ? -value : value, base, type == 'X');
+  Int magnitude = value;
+  if (negative && __builtin_sub_overflow(Int(0), value, &magnitude)) fail("integers beyond 128 bits are not supported");
+  std::string digits = digits_in_base(magnitude, base, type == 'X');
   if (Int(digits.size()) < spec.precision)
     digits.insert(0, static_cast<std::size_t>(std::min(spec.precision, kWidest)) - digits.size(), '0');
   if (spec.grouping) {
@@ -134,12 +134,10 @@ Int read_number(std::string_view text, std::size_t& i) {
 // The walk over `format % arguments`.
 class Printf {
  public:
-  Printf(Runtime& rt, const std::string& format, const Value& arguments)
-      : rt_(rt), format_(format), arguments_(arguments) {
+  Printf(Runtime& rt, const std::string& format, const Value& arguments) : rt_(rt), format_(format), arguments_(arguments) {
     // A sequence or mapping may hold arguments the format does not use; anything else is one argument that must be
     // used.
-    mapping_ = arguments.is(Kind::dict) || arguments.is(Kind::list) || arguments.is(Kind::range) ||
-               arguments.is(Kind::undefined);
+    mapping_ = arguments.is(Kind::dict) || arguments.is(Kind::list) || arguments.is(Kind::range) || arguments.is(Kind::undefined);
   }
 
   std::string run() {
@@ -194,8 +192,8 @@ class Printf {
     if (peek() == '*') {
       ++i_;
       spec.width = want_integer(next());
+      if (spec.width > kWidest || spec.width < -kWidest) fail("a width above 1000000 is not supported in a format");
       if (spec.width < 0) left = true, spec.width = -spec.width;
-      if (spec.width > kWidest) fail("a width above 1000000 is not supported in a format");
     } else {
       spec.width = read_number(format_, i_);
     }
@@ -246,8 +244,8 @@ class Printf {
         if (v.is(Kind::undefined)) fail(v.undefined_message());
         const bool decimal = spec.type != 'x' && spec.type != 'X' && spec.type != 'o';
         if (!v.is_number() || (v.is(Kind::real) && !decimal))
-          fail(std::string("%") + spec.type + " format: " + (decimal ? "a real number" : "an integer") +
-               " is required, not " + type_name(v));
+          fail(std::string("%") + spec.type + " format: " + (decimal ? "a real number" : "an integer") + " is required, not " +
+               type_name(v));
         if (v.is(Kind::real) && !(std::fabs(v.real()) < 1e38)) fail("cannot convert this float to an integer");
         if (zero) spec.fill.assign(1, '0'), spec.align = '=';
         out_ += integer_formatted(rt_, spec, v.is(Kind::real) ? static_cast<Int>(v.real()) : v.as_integer(), '>');
@@ -314,9 +312,7 @@ Spec parse_spec(const std::string& text) {
 std::string formatted(Runtime& rt, const Value& v, const std::string& spec_text) {
   if (spec_text.empty()) return to_text(rt, v);
   Spec spec = parse_spec(spec_text);
-  const auto wrong = [&]() {
-    fail(std::string("Unknown format code '") + spec.type + "' for object of type '" + type_name(v) + "'");
-  };
+  const auto wrong = [&]() { fail(std::string("Unknown format code '") + spec.type + "' for object of type '" + type_name(v) + "'"); };
   if (v.is(Kind::string)) {
     if (spec.type && spec.type != 's') wrong();
     if (spec.align == '=' && spec.fill == "0") spec.align = '<';
@@ -416,8 +412,7 @@ class Braces {
         fail("Replacement index " + integer_text(index) + " out of range for positional args tuple");
       v = arguments_.positional[static_cast<std::size_t>(index)];
     } else {
-      const auto it = std::find_if(arguments_.named.begin(), arguments_.named.end(),
-                                   [&](const auto& n) { return n.first == first; });
+      const auto it = std::find_if(arguments_.named.begin(), arguments_.named.end(), [&](const auto& n) { return n.first == first; });
       if (it == arguments_.named.end()) fail("KeyError: '" + std::string(first) + "'");
       v = it->second;
     }
@@ -431,11 +426,9 @@ class Braces {
         if (close == std::string_view::npos) fail("Missing ']' in format string");
         const std::string_view key = name.substr(end + 1, close - end - 1);
         const bool digits = !key.empty() && key.find_first_not_of("0123456789") == std::string_view::npos;
-        v = get_item(in_, v,
-                     digits && parse_integer(key, 10, index) ? Value::integer(index) : Value::string(std::string(key)));
+        v = get_item(in_, v, digits && parse_integer(key, 10, index) ? Value::integer(index) : Value::string(std::string(key)));
         end = close + 1;
-        if (end < name.size() && name[end] != '.' && name[end] != '[')
-          fail("Only '.' or '[' may follow ']' in format field specifier");
+        if (end < name.size() && name[end] != '.' && name[end] != '[') fail("Only '.' or '[' may follow ']' in format field specifier");
       }
     }
     return v;

@@ -29,9 +29,8 @@ Value make_range(Runtime& rt, const Arguments& arguments) {
   else
     for (std::size_t i = 0; i < given.size(); ++i) values[i] = want_integer(given[i]);
   if (values[2] == 0) fail("range() arg 3 must not be zero");
-  constexpr Int kBound = Int(1) << 100;  // so that lengths cannot overflow
   for (const Int v : values)
-    if (v > kBound || v < -kBound) fail("range() bounds beyond 100 bits are not supported");
+    if (!in_range_bounds(v)) fail("range() bounds beyond 100 bits are not supported");
   Range* range = rt.make<Range>();
   range->start = values[0];
   range->stop = values[1];
@@ -42,18 +41,17 @@ Value make_range(Runtime& rt, const Arguments& arguments) {
 }
 
 Value make_dict(Runtime& rt, const Arguments& arguments) {
-  if (arguments.positional.size() > 1)
-    fail("dict expected at most 1 argument, got " + std::to_string(arguments.positional.size()));
+  if (arguments.positional.size() > 1) fail("dict expected at most 1 argument, got " + std::to_string(arguments.positional.size()));
   const Value out = rt.dict();
   if (!arguments.positional.empty()) {
     const Value& from = arguments.positional[0];
+    if (from.is(Kind::undefined)) fail(from.undefined_message());
     if (from.is(Kind::dict)) {
       for (const auto& [key, value] : from.dict().items) out.dict().set(rt, key, value);
     } else {
       for (const Value& item : to_vector(rt, from)) {
         const std::vector<Value> pair = to_vector(rt, item);
-        if (pair.size() != 2)
-          fail("dictionary update sequence element has length " + std::to_string(pair.size()) + "; 2 is required");
+        if (pair.size() != 2) fail("dictionary update sequence element has length " + std::to_string(pair.size()) + "; 2 is required");
         out.dict().set(rt, pair[0], pair[1]);
       }
     }
@@ -67,8 +65,7 @@ Value strftime_now(Runtime& rt, const std::string& format) {
   if (format.size() > 1000) fail("strftime_now: a format longer than 1000 bytes is not supported");
   const auto now = std::chrono::system_clock::now();
   const std::time_t seconds = std::chrono::system_clock::to_time_t(now);
-  const auto microseconds =
-      std::chrono::duration_cast<std::chrono::microseconds>(now.time_since_epoch()).count() % 1'000'000;
+  const auto microseconds = std::chrono::duration_cast<std::chrono::microseconds>(now.time_since_epoch()).count() % 1'000'000;
   std::tm local{};
   localtime_r(&seconds, &local);
   std::string pattern;
@@ -114,9 +111,7 @@ bool without_underscores(std::string_view text, std::string& out) {
 
 }  // namespace
 
-bool is_function(std::string_view name) {
-  return std::find(std::begin(kFunctions), std::end(kFunctions), name) != std::end(kFunctions);
-}
+bool is_function(std::string_view name) { return std::find(std::begin(kFunctions), std::end(kFunctions), name) != std::end(kFunctions); }
 bool is_unsupported_function(std::string_view name) {
   return std::find(std::begin(kUnsupported), std::end(kUnsupported), name) != std::end(kUnsupported);
 }
@@ -161,9 +156,7 @@ bool parse_integer(std::string_view text, int base, Int& out) {
   }
   Int value = 0;
   for (const char c : digits) {
-    const int digit = c >= '0' && c <= '9'                     ? c - '0'
-                      : (c | 0x20) >= 'a' && (c | 0x20) <= 'z' ? (c | 0x20) - 'a' + 10
-                                                               : 99;
+    const int digit = c >= '0' && c <= '9' ? c - '0' : (c | 0x20) >= 'a' && (c | 0x20) <= 'z' ? (c | 0x20) - 'a' + 10 : 99;
     if (digit >= base) return false;
     if (__builtin_mul_overflow(value, Int(base), &value) || __builtin_add_overflow(value, Int(digit), &value))
       fail("integers beyond 128 bits are not supported");
@@ -181,8 +174,7 @@ bool parse_real(std::string_view text, double& out) {
   }
   std::string lower;
   if (!without_underscores(text, lower)) return false;
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; });
+  std::transform(lower.begin(), lower.end(), lower.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; });
   if (lower == "inf" || lower == "infinity") {
     out = std::numeric_limits<double>::infinity();
   } else if (lower == "nan") {
@@ -194,9 +186,8 @@ bool parse_real(std::string_view text, double& out) {
     if (parsed.ptr != lower.data() + lower.size() || parsed.ec == std::errc::invalid_argument) return false;
     // Too large is infinity for Python, too small is zero.
     if (parsed.ec == std::errc::result_out_of_range)
-      out = lower.find("e-") != std::string::npos || lower.starts_with("0.") || lower[0] == '.'
-                ? 0.0
-                : std::numeric_limits<double>::infinity();
+      out = lower.find("e-") != std::string::npos || lower.starts_with("0.") || lower[0] == '.' ? 0.0
+                                                                                                : std::numeric_limits<double>::infinity();
   }
   if (negative) out = -out;
   return true;

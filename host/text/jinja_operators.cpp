@@ -1,4 +1,5 @@
 // Operators, attributes and subscripts, with Python's results and refusals.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -32,8 +33,7 @@ const char* sign_of(Op op) {
 }
 
 [[noreturn]] void unsupported(Op op, const Value& a, const Value& b) {
-  fail(std::string("unsupported operand type(s) for ") + sign_of(op) + ": '" + type_name(a) + "' and '" + type_name(b) +
-       "'");
+  fail(std::string("unsupported operand type(s) for ") + sign_of(op) + ": '" + type_name(a) + "' and '" + type_name(b) + "'");
 }
 
 [[noreturn]] void overflow() { fail("the result is an integer beyond 128 bits, which is not supported"); }
@@ -122,10 +122,8 @@ Value on_reals(Op op, double a, double b) {
 
 Value repeat(Runtime& rt, const Value& sequence, Int times) {
   if (times < 0) times = 0;
-  const Int size =
-      sequence.is(Kind::string) ? Int(sequence.bytes().size()) : Int(sequence.list().items.size() * sizeof(Value));
-  if (size > 0 && times > Int(std::numeric_limits<std::int32_t>::max()))
-    fail("repeating a value that often exceeds the memory limit");
+  const Int size = sequence.is(Kind::string) ? Int(sequence.bytes().size()) : Int(sequence.list().items.size() * sizeof(Value));
+  if (size > 0 && times > Int(std::numeric_limits<std::int32_t>::max())) fail("repeating a value that often exceeds the memory limit");
   if (size == 0) times = 0;
   rt.charge(static_cast<std::uint64_t>(size * times));
   if (sequence.is(Kind::string)) {
@@ -192,9 +190,7 @@ Value element(Runtime& rt, const Value& object, Int index) {
   }
 }
 
-bool indexable(const Value& v) {
-  return v.is(Kind::string) || v.is(Kind::list) || v.is(Kind::tuple) || v.is(Kind::range);
-}
+bool indexable(const Value& v) { return v.is(Kind::string) || v.is(Kind::list) || v.is(Kind::tuple) || v.is(Kind::range); }
 
 }  // namespace
 
@@ -252,8 +248,7 @@ Value get_own_attribute(Interpreter& in, const Value& object, const std::string&
     if (name == "caller") return Value::boolean(m.uses_caller);
     if (name == "catch_kwargs") return Value::boolean(m.uses_kwargs);
     if (name == "catch_varargs") return Value::boolean(m.uses_varargs);
-    if (name == "arguments" || name == "explicit_caller")
-      fail("the attribute '" + name + "' of a macro is not supported");
+    if (name == "arguments" || name == "explicit_caller") fail("the attribute '" + name + "' of a macro is not supported");
   } else if (name.starts_with("__") && name.ends_with("__")) {
     fail("access to attribute '" + name + "' of '" + type_name(object) + "' object is unsafe");
   } else if (has_method(object, name)) {
@@ -325,26 +320,26 @@ Value get_slice(Runtime& rt, const Value& object, const Value& start, const Valu
     return std::min(i, highest);
   };
   const Int from = bound(start, by < 0 ? highest : lowest), to = bound(stop, by < 0 ? lowest : highest);
-  if (by > length) by = length + 1;
-  if (by < -length) by = -length - 1;
 
   if (object.is(Kind::range)) {
     const auto& r = object.as<Range>();
     Range* out = rt.make<Range>();
-    out->start = r.start + from * r.step;
-    out->stop = r.start + to * r.step;
-    out->step = r.step * by;
+    // Through the checked operators: repeated slices multiply the step without bound.
+    const auto at = [&](Int i) { return on_integers(Op::add, r.start, on_integers(Op::multiply, i, r.step).integer()).integer(); };
+    out->start = at(from);
+    out->stop = at(to);
+    out->step = on_integers(Op::multiply, r.step, by).integer();
+    if (!in_range_bounds(out->start) || !in_range_bounds(out->stop) || !in_range_bounds(out->step)) overflow();
     return Value::object(Kind::range, out);
   }
+  by = std::clamp(by, -length - 1, length + 1);  // a longer step walks no further, and cannot overflow
   if (object.is(Kind::string)) {
     const std::string& bytes = object.bytes();
     const bool ascii = object.text().ascii();
     rt.step(1 + bytes.size() / 64);
     if (by == 1) {
       if (to <= from) return Value::string("", object.safe());
-      const auto offset = [&](Int i) {
-        return ascii ? static_cast<std::size_t>(i) : byte_offset(bytes, static_cast<std::size_t>(i));
-      };
+      const auto offset = [&](Int i) { return ascii ? static_cast<std::size_t>(i) : byte_offset(bytes, static_cast<std::size_t>(i)); };
       const std::size_t begin = offset(from);
       return rt.string(bytes.substr(begin, offset(to) - begin), object.safe());
     }
@@ -360,8 +355,7 @@ Value get_slice(Runtime& rt, const Value& object, const Value& start, const Valu
     return rt.string(std::move(out), object.safe());
   }
   std::vector<Value> items;
-  for (Int i = from; by > 0 ? i < to : i > to; i += by)
-    items.push_back(object.list().items[static_cast<std::size_t>(i)]);
+  for (Int i = from; by > 0 ? i < to : i > to; i += by) items.push_back(object.list().items[static_cast<std::size_t>(i)]);
   return object.is(Kind::list) ? rt.list(std::move(items)) : rt.tuple(std::move(items));
 }
 

@@ -28,18 +28,17 @@ bool comparison_op(const Token& token, Op& op) {
 
 }  // namespace
 
-bool Parser::tuple_ends(std::string_view end_name) const {
-  return now().kind == Token::Kind::variable_end || now().kind == Token::Kind::block_end || now().is_op(")") ||
-         (!end_name.empty() && now().is_name(end_name));
+bool Parser::tuple_ends() const {
+  return now().kind == Token::Kind::variable_end || now().kind == Token::Kind::block_end || now().is_op(")");
 }
 
-const Expr* Parser::tuple_or_expression(bool with_conditional, std::string_view end_name, bool parenthesised) {
+const Expr* Parser::tuple_or_expression(bool with_conditional, bool parenthesised) {
   const Position at = now().at;
   std::vector<const Expr*> items;
   bool tuple = false;
   while (true) {
     if (!items.empty()) expect_op(",");
-    if (tuple_ends(end_name)) break;
+    if (tuple_ends()) break;
     items.push_back(expression(with_conditional));
     if (!now().is_op(",")) break;
     tuple = true;
@@ -146,10 +145,7 @@ const Expr* Parser::product() {
   while (now().is_op("*") || now().is_op("/") || now().is_op("//") || now().is_op("%")) {
     const Token op = take();
     Expr* e = make(EK::binary, op.at, {left, power()});
-    e->op = op.text == "*"    ? Op::multiply
-            : op.text == "/"  ? Op::divide
-            : op.text == "//" ? Op::floor_divide
-                              : Op::modulo;
+    e->op = op.text == "*" ? Op::multiply : op.text == "/" ? Op::divide : op.text == "//" ? Op::floor_divide : Op::modulo;
     left = e;
   }
   return left;
@@ -220,7 +216,7 @@ const Expr* Parser::primary() {
   }
   if (skip_op("(")) {
     const Nesting nesting(*this, token.at);
-    const Expr* e = tuple_or_expression(true, {}, true);
+    const Expr* e = tuple_or_expression(true, true);
     expect_op(")");
     return e;
   }
@@ -288,8 +284,7 @@ const Expr* Parser::subscript(const Expr* e) {
       attribute->text = name.text;
       return attribute;
     }
-    if (name.kind != Token::Kind::integer)
-      fail_at(name.at, "expected a name or a number after '.', got " + describe(name));
+    if (name.kind != Token::Kind::integer) fail_at(name.at, "expected a name or a number after '.', got " + describe(name));
     Expr* index = make(EK::constant, name.at);
     index->value = Value::integer(name.integer);
     return make(EK::subscript, name.at, {e, index});
@@ -345,8 +340,7 @@ void Parser::call_arguments(Expr& call) {
         if (other == name.text) fail_at(name.at, "keyword argument repeated: " + name.text);
       call.named.emplace_back(name.text, expression());
     } else {
-      if (call.star || call.double_star || !call.named.empty())
-        fail_at(now().at, "a positional argument follows a keyword argument");
+      if (call.star || call.double_star || !call.named.empty()) fail_at(now().at, "a positional argument follows a keyword argument");
       call.children.push_back(expression());
     }
   }
@@ -379,10 +373,9 @@ const Expr* Parser::test(const Expr* subject) {
   e->test = find_test(e->text);
   if (!e->test && conditions_ == 0) unknown_.push_back({no_such_test(e->text), name.at});
   const Token& next = now();
-  const bool begins_value =
-      next.kind == Token::Kind::string || next.kind == Token::Kind::integer || next.kind == Token::Kind::real ||
-      next.is_op("[") || next.is_op("{") ||
-      (next.kind == Token::Kind::name && !next.is_name("else") && !next.is_name("or") && !next.is_name("and"));
+  const bool begins_value = next.kind == Token::Kind::string || next.kind == Token::Kind::integer || next.kind == Token::Kind::real ||
+                            next.is_op("[") || next.is_op("{") ||
+                            (next.kind == Token::Kind::name && !next.is_name("else") && !next.is_name("or") && !next.is_name("and"));
   if (next.is_op("(")) {
     call_arguments(*e);
   } else if (begins_value) {

@@ -96,21 +96,18 @@ Body Parser::body_until(std::initializer_list<std::string_view> ends) {
       }
       case Token::Kind::block_begin: {
         take();
-        if (std::any_of(ends.begin(), ends.end(), [&](std::string_view end) { return now().is_name(end); }))
-          return body;
+        if (std::any_of(ends.begin(), ends.end(), [&](std::string_view end) { return now().is_name(end); })) return body;
         if (now().kind != Token::Kind::name) fail_at(now().at, "expected a statement's name, got " + describe(now()));
         const std::string tag = now().text;
         const Position at = now().at;
         if (tag.starts_with("end") || tag == "else" || tag == "elif")
-          fail_at(at, "unexpected '" + tag + "'" +
-                          (ends.size() ? ": this block needs " + listed(ends) : ": no block is open"));
+          fail_at(at, "unexpected '" + tag + "'" + (ends.size() ? ": this block needs " + listed(ends) : ": no block is open"));
         body.push_back(statement());
         expect(Token::Kind::block_end, "end of statement block '%}'");
         break;
       }
       case Token::Kind::end:
-        if (ends.size())
-          fail_at(token.at, "unexpected end of template: the innermost open block needs " + listed(ends));
+        if (ends.size()) fail_at(token.at, "unexpected end of template: the innermost open block needs " + listed(ends));
         return body;
       default:
         fail_at(token.at, "unexpected " + describe(token));
@@ -164,9 +161,10 @@ const Stmt* Parser::if_statement(Position at) {
 
 const Stmt* Parser::for_statement(Position at) {
   Stmt* s = make(Stmt::Kind::loop, at);
-  s->target = target(false, "in");
+  s->target = target(false);
+  refuse_loop_target(*s->target);
   expect_name("in");
-  s->expr = tuple_or_expression(false, "recursive");
+  s->expr = tuple_or_expression(false);
   if (skip_name("if")) s->filter = expression();
   s->recursive = skip_name("recursive");
   ++loops_;
@@ -179,8 +177,14 @@ const Stmt* Parser::for_statement(Position at) {
   return s;
 }
 
+void Parser::refuse_loop_target(const Expr& target) const {
+  if (target.kind == Expr::Kind::name && target.symbol == out_.loop_symbol)
+    fail_at(target.at, "cannot assign to the special variable 'loop' in a loop's target");
+  for (const Expr* part : target.children) refuse_loop_target(*part);
+}
+
 const Stmt* Parser::set_statement(Position at) {
-  const Expr* to = target(true, {});
+  const Expr* to = target(true);
   if (skip_op("=")) {
     Stmt* s = make(Stmt::Kind::set, at);
     s->target = to;
@@ -260,7 +264,7 @@ const Stmt* Parser::with_statement(Position at) {
   Stmt* s = make(Stmt::Kind::with, at);
   while (now().kind != Token::Kind::block_end && !now().is_op(":")) {
     if (!s->pairs.empty()) expect_op(",");
-    const Expr* to = target(false, {});
+    const Expr* to = target(false);
     expect_op("=");
     s->pairs.emplace_back(to, expression());
   }
@@ -280,12 +284,12 @@ const Stmt* Parser::generation_statement(Position at) {
   return s;
 }
 
-const Expr* Parser::target(bool with_namespace, std::string_view end_name) {
+const Expr* Parser::target(bool with_namespace) {
   const Position at = now().at;
   const auto one = [&]() -> const Expr* {
     if (skip_op("(")) {
       const Nesting nesting(*this, at);
-      const Expr* inner = target(with_namespace, {});
+      const Expr* inner = target(with_namespace);
       expect_op(")");
       return inner;
     }
@@ -305,9 +309,7 @@ const Expr* Parser::target(bool with_namespace, std::string_view end_name) {
   if (!now().is_op(",")) return first;
   Expr* tuple = make(Expr::Kind::tuple, at, {first});
   while (skip_op(",")) {
-    if (now().is_op("=") || now().is_op(")") || now().kind == Token::Kind::block_end ||
-        (!end_name.empty() && now().is_name(end_name)))
-      break;
+    if (now().is_op(")") || now().kind == Token::Kind::block_end) break;
     tuple->children.push_back(one());
   }
   return tuple;

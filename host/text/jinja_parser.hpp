@@ -43,11 +43,11 @@ class Parser {
   const Stmt* generation_statement(Position at);
   Parameters parameters();
   Body macro_body(Stmt& macro, std::string_view end);
-  const Expr* target(bool with_namespace, std::string_view end_name);
+  const Expr* target(bool with_namespace);
+  void refuse_loop_target(const Expr& target) const;
 
   // Expressions (jinja_parse_expressions.cpp), loosest first.
-  const Expr* tuple_or_expression(bool with_conditional = true, std::string_view end_name = {},
-                                  bool parenthesised = false);
+  const Expr* tuple_or_expression(bool with_conditional = true, bool parenthesised = false);
   const Expr* expression(bool with_conditional = true);
   const Expr* conditional();
   const Expr* logical_or();
@@ -68,7 +68,7 @@ class Parser {
   const Expr* filter_chain(const Expr* e);  // any number of `| filter`
   const Expr* test(const Expr* subject);
   void call_arguments(Expr& call);
-  [[nodiscard]] bool tuple_ends(std::string_view end_name) const;
+  [[nodiscard]] bool tuple_ends() const;
 
   Expr* make(Expr::Kind kind, Position at, std::vector<const Expr*> children = {});
   Stmt* make(Stmt::Kind kind, Position at);
@@ -79,9 +79,9 @@ class Parser {
   std::size_t at_ = 0;
   Template out_;
   std::unordered_map<std::string, int> symbols_;
-  int nesting_ = 0;     // statements and brackets within one another
-  int loops_ = 0;       // loops around, within the current macro: break and continue need one
-  int conditions_ = 0;  // `if` statements around: an unknown filter there is an error only when reached, as in Jinja
+  int nesting_ = 0;                     // statements and brackets within one another
+  int loops_ = 0;                       // loops around, within the current macro: break and continue need one
+  int conditions_ = 0;                  // `if` statements around: an unknown filter there is an error only when reached, as in Jinja
   std::vector<TemplateError> unknown_;  // filters and tests that do not exist, met outside a condition
   struct MacroUse {
     bool caller = false, kwargs = false, varargs = false;

@@ -105,13 +105,11 @@ Value split(Runtime& rt, const Value& self, const std::string& name, const Argum
   const Int limit = b.integer(1, -1);
   rt.step(1 + self.bytes().size() / 64);
   if (!b.given(0) || b[0].is(Kind::none))
-    return as_list(rt, name == "split" ? split_on_space(self.bytes(), limit) : split_on_last_space(self.bytes(), limit),
-                   self.safe());
+    return as_list(rt, name == "split" ? split_on_space(self.bytes(), limit) : split_on_last_space(self.bytes(), limit), self.safe());
   const std::string separator = b.string(0, "");
   if (separator.empty()) fail("empty separator");
-  return as_list(
-      rt, name == "split" ? split_on(self.bytes(), separator, limit) : split_on_last(self.bytes(), separator, limit),
-      self.safe());
+  return as_list(rt, name == "split" ? split_on(self.bytes(), separator, limit) : split_on_last(self.bytes(), separator, limit),
+                 self.safe());
 }
 
 // The part of the string that optional start and stop (in code points, as slices take them) leave, and where it starts.
@@ -126,8 +124,7 @@ std::optional<std::string_view> window(const Value& self, const Bound& b, std::s
   const Int start = bound(1, 0), stop = std::min(bound(2, length), length);
   if (start > length || stop < start) return std::nullopt;
   first = static_cast<std::size_t>(start);
-  const std::size_t from = byte_offset(self.bytes(), first),
-                    to = byte_offset(self.bytes(), static_cast<std::size_t>(stop));
+  const std::size_t from = byte_offset(self.bytes(), first), to = byte_offset(self.bytes(), static_cast<std::size_t>(stop));
   return std::string_view(self.bytes()).substr(from, to - from);
 }
 
@@ -241,8 +238,7 @@ Value classify(const Value& self, const std::string& name) {
   if (name == "isdigit") return all(digit);
   if (name == "isalpha") return all([&](char c) { return lower(c) || upper(c); });
   if (name == "isalnum") return all([&](char c) { return lower(c) || upper(c) || digit(c); });
-  const bool any_lower = std::any_of(text.begin(), text.end(), lower),
-             any_upper = std::any_of(text.begin(), text.end(), upper);
+  const bool any_lower = std::any_of(text.begin(), text.end(), lower), any_upper = std::any_of(text.begin(), text.end(), upper);
   return Value::boolean(name == "islower" ? any_lower && !any_upper : any_upper && !any_lower);
 }
 
@@ -285,8 +281,7 @@ Value call_string_method(Interpreter& in, const Value& self, const std::string& 
   if (name == "strip" || name == "lstrip" || name == "rstrip") return strip(rt, self, name, arguments);
   if (name == "split" || name == "rsplit") return split(rt, self, name, arguments);
   if (name == "startswith" || name == "endswith") return starts_or_ends(rt, self, name, arguments);
-  if (name == "find" || name == "rfind" || name == "index" || name == "rindex" || name == "count")
-    return find(rt, self, name, arguments);
+  if (name == "find" || name == "rfind" || name == "index" || name == "rindex" || name == "count") return find(rt, self, name, arguments);
   if (name == "join") return join(rt, self, arguments);
   if (name == "format") {
     if (self.safe()) fail("format() of a string marked safe is not supported");
@@ -302,7 +297,7 @@ Value call_string_method(Interpreter& in, const Value& self, const std::string& 
   if (name == "partition" || name == "rpartition") return partition(rt, self, name, arguments);
   if (name == "splitlines") {
     const Bound b(arguments, name, {"keepends"});
-    return as_list(rt, split_lines(text, b.truth(0, false)), self.safe());
+    return as_list(rt, split_lines(text, b.integer(0, 0) != 0), self.safe());
   }
   if (name == "removeprefix" || name == "removesuffix") {
     const Bound b(arguments, name, {"/affix"}, 1);
@@ -313,8 +308,9 @@ Value call_string_method(Interpreter& in, const Value& self, const std::string& 
   }
   if (name == "zfill") {
     const Bound b(arguments, name, {"/width"}, 1);
-    const Int missing = b.integer(0, 0) - Int(self.text().length);
-    if (missing <= 0) return rt.string(text);
+    const Int width = b.integer(0, 0), length = Int(self.text().length);
+    if (width <= length) return rt.string(text);
+    const Int missing = width - length;
     rt.charge(static_cast<std::uint64_t>(std::min(missing, Int(1) << 40)));
     const std::size_t sign = !text.empty() && (text[0] == '-' || text[0] == '+') ? 1 : 0;
     return rt.string(text.substr(0, sign) + std::string(static_cast<std::size_t>(missing), '0') + text.substr(sign));

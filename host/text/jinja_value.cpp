@@ -342,8 +342,7 @@ bool less(Runtime& rt, const Value& a, const Value& b, int depth) {
 bool contains(Runtime& rt, const Value& container, const Value& item) {
   switch (container.kind()) {
     case Kind::string:
-      if (!item.is(Kind::string))
-        fail(std::string("'in <string>' requires string as left operand, not ") + type_name(item));
+      if (!item.is(Kind::string)) fail(std::string("'in <string>' requires string as left operand, not ") + type_name(item));
       rt.step(1 + container.bytes().size() / 64);
       return container.bytes().find(item.bytes()) != std::string::npos;
     case Kind::dict:
@@ -353,6 +352,7 @@ bool contains(Runtime& rt, const Value& container, const Value& item) {
       break;
     case Kind::range:
       if (item.is_integral()) {
+        if (!in_range_bounds(item.as_integer())) return false;
         const auto& r = container.as<Range>();
         const Int offset = item.as_integer() - r.start;
         return offset % r.step == 0 && offset / r.step >= 0 && offset / r.step < r.length();

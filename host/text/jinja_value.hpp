@@ -97,12 +97,8 @@ class Value {
   [[nodiscard]] List& list() const;  // of a list or a tuple
   [[nodiscard]] Dict& dict() const;
 
-  [[nodiscard]] bool is_number() const {
-    return kind_ == Kind::integer || kind_ == Kind::boolean || kind_ == Kind::real;
-  }
-  [[nodiscard]] bool is_integral() const {
-    return kind_ == Kind::integer || kind_ == Kind::boolean;
-  }  // as Python's bool is an int
+  [[nodiscard]] bool is_number() const { return kind_ == Kind::integer || kind_ == Kind::boolean || kind_ == Kind::real; }
+  [[nodiscard]] bool is_integral() const { return kind_ == Kind::integer || kind_ == Kind::boolean; }  // as Python's bool is an int
   [[nodiscard]] Int as_integer() const { return kind_ == Kind::boolean ? Int(boolean_) : integer_; }
   [[nodiscard]] double as_real() const { return kind_ == Kind::real ? real_ : static_cast<double>(as_integer()); }
 
@@ -144,8 +140,7 @@ class Runtime {
     return raw;
   }
   void step(std::uint64_t n = 1) {
-    if ((steps_ += n) > limits.steps)
-      fail("the template runs longer than " + std::to_string(limits.steps) + " steps; it was stopped");
+    if ((steps_ += n) > limits.steps) fail("the template runs longer than " + std::to_string(limits.steps) + " steps; it was stopped");
   }
   void charge(std::uint64_t n) {
     if ((bytes_ += n) > limits.bytes || n > limits.bytes)
@@ -161,8 +156,7 @@ class Runtime {
   }
   Value list(std::vector<Value> items);
   Value tuple(std::vector<Value> items);
-  Value iterator(
-      std::vector<Value> items);  // what Python's generators give: consumed once, always true, without a length
+  Value iterator(std::vector<Value> items);  // what Python's generators give: consumed once, always true, without a length
   Value dict();
 
   const Limits limits;
@@ -190,6 +184,9 @@ struct Dict : Object {
   std::ptrdiff_t position(Runtime& rt, const Value& key);
   std::unordered_multimap<std::size_t, std::size_t> by_hash_;  // empty while the dict is small
 };
+
+// Whether a range may have this as a start, stop or step, so that no arithmetic on them overflows.
+inline bool in_range_bounds(Int i) { return i <= (Int(1) << 100) && i >= -(Int(1) << 100); }
 
 struct Range : Object {
   Int start = 0, stop = 0, step = 1;

@@ -17,7 +17,7 @@ void DraftBuilder::build(const std::vector<Match>& matches, const HitRates& rate
       float left = 1.0F;
       for (bool moved = true; moved && cursor.open;) {
         moved = false;
-        if (cursor.depth >= match.room || cursor.depth >= budget.max_depth) {
+        if (!match.has(cursor.depth) || cursor.depth >= budget.max_depth) {
           cursor.open = false;
           break;
         }
@@ -25,7 +25,7 @@ void DraftBuilder::build(const std::vector<Match>& matches, const HitRates& rate
         for (size_t i = static_cast<size_t>(cursor.node + 1); i < nodes_.size(); ++i) {
           if (nodes_[i].parent != cursor.node) continue;
           left -= nodes_[i].chance;
-          if (nodes_[i].token != match.next[cursor.depth]) continue;
+          if (nodes_[i].token != match.at(cursor.depth)) continue;
           cursor = {static_cast<int32_t>(i), cursor.depth + 1, true};
           moved = true;
           break;
@@ -36,7 +36,7 @@ void DraftBuilder::build(const std::vector<Match>& matches, const HitRates& rate
       const float chance = std::max(left, 0.0F) * rates.rate(length);
       const float joint = chance * (cursor.node < 0 ? 1.0F : nodes_[static_cast<size_t>(cursor.node)].joint);
       if (joint > best.joint) {
-        best = {match.next[cursor.depth], cursor.node, cursor.depth + 1, length, chance, joint};
+        best = {match.at(cursor.depth), cursor.node, cursor.depth + 1, length, chance, joint};
         best_match = m;
       }
     }

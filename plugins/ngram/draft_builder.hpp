@@ -37,7 +37,7 @@ class DraftBuilder {
  private:
   std::vector<Node> nodes_;
   struct Cursor {
-    int32_t node;    // the last node of this match that is in the draft; -1: the root
+    int32_t node;  // the last node of this match that is in the draft; -1: the root
     uint32_t depth;
     bool open;
   };

@@ -42,10 +42,11 @@ class HitRates {
   }
 
  private:
-  static constexpr float kPriorWeight = 3.0F;
+  static constexpr float kPriorWeight = 6.0F;
   static constexpr float kFade = 0.97F;
-  // A longer match is more often right; in ordinary prose two equal tokens say little.
-  static constexpr std::array<float, kBuckets> kPrior = {0.15F, 0.30F, 0.45F, 0.55F, 0.65F, 0.75F, 0.85F, 0.92F};
+  // As observed over 26 Spec-Bench questions of all categories, answered by SmolLM2-135M-Instruct at temperature 0. A longer match is more
+  // often right; two equal tokens say little.
+  static constexpr std::array<float, kBuckets> kPrior = {0.18F, 0.42F, 0.56F, 0.70F, 0.73F, 0.79F, 0.88F, 0.96F};
   std::array<float, kBuckets> hits_{}, trials_{};
 };
 

@@ -17,7 +17,7 @@ uint64_t mix(uint64_t hash, int32_t token) {
 size_t capacity_for(size_t tokens) { return std::bit_ceil(std::max(tokens, kSmallest)); }
 
 // Two slots for each n-gram keep the chains of different n-grams mostly apart.
-size_t heads_for(size_t capacity, size_t widths) { return std::bit_ceil(capacity * widths * 2); }
+size_t slots_for(size_t capacity) { return capacity * 2; }
 
 }  // namespace
 
@@ -25,7 +25,7 @@ MatchIndex::MatchIndex(uint32_t min_n, uint32_t max_n) : min_n_(min_n), max_n_(m
 
 uint64_t MatchIndex::bytes_for(uint64_t tokens, uint32_t min_n, uint32_t max_n) {
   const size_t capacity = capacity_for(tokens), widths = max_n - min_n + 1;
-  return (heads_for(capacity, widths) + capacity * widths) * sizeof(uint32_t);
+  return (slots_for(capacity) + capacity) * widths * sizeof(uint32_t);
 }
 
 void MatchIndex::reserve(size_t tokens) {
@@ -34,14 +34,13 @@ void MatchIndex::reserve(size_t tokens) {
 
 void MatchIndex::rebuild(Tokens tokens, size_t capacity) {
   const size_t indexed = indexed_;
-  heads_.assign(heads_for(capacity, widths_), 0);
+  heads_.assign(slots_for(capacity) * widths_, 0);
   previous_.assign(capacity * widths_, 0);
   capacity_ = capacity;
   for (indexed_ = 0; indexed_ < indexed; ++indexed_) insert(tokens, indexed_);
 }
 
 void MatchIndex::insert(Tokens tokens, size_t position) {
-  const size_t mask = heads_.size() - 1;
   uint64_t hash = 0;
   const auto longest = static_cast<uint32_t>(std::min<size_t>(max_n_, position + 1));
   for (uint32_t n = 1; n <= longest; ++n) {
@@ -49,7 +48,7 @@ void MatchIndex::insert(Tokens tokens, size_t position) {
     if (token < 0) return;  // a document break: no n-gram spans it
     hash = mix(hash, token);
     if (n < min_n_) continue;
-    uint32_t& head = heads_[(hash + n) & mask];
+    uint32_t& head = heads_[slot(hash, n)];
     previous_[position * widths_ + (n - min_n_)] = head;
     head = static_cast<uint32_t>(position) + 1;
   }
@@ -63,15 +62,17 @@ void MatchIndex::extend(Tokens tokens) {
 }
 
 void MatchIndex::truncate(size_t count) {
-  // Entries beyond stay in the chains: find() sees that their tokens differ or that they lie beyond the end. Chains run strictly
-  // backwards whatever is written over them, so they still end.
-  indexed_ = std::min(indexed_, count == 0 ? 0 : count - 1);
+  if (count > indexed_) return;
+  // The chains of what is cut run through what stays, and the tokens to find them by are gone: begin again at the next extend(). Cuts are
+  // rare (a request that was preempted), and this costs what its prompt cost.
+  std::fill(heads_.begin(), heads_.end(), 0);
+  indexed_ = 0;
 }
 
 void MatchIndex::find(Tokens tokens, Tokens query, size_t most, std::vector<Match>& found) const {
   if (heads_.empty() || most == 0) return;
   const size_t first = found.size();
-  const size_t mask = heads_.size() - 1;
+  const bool own = tokens.data() == query.data() && tokens.size() == query.size();
   uint64_t hashes[kLargestN + 1];
   uint64_t hash = 0;
   uint32_t longest = 0;
@@ -80,13 +81,10 @@ void MatchIndex::find(Tokens tokens, Tokens query, size_t most, std::vector<Matc
     longest = n;
   }
   for (uint32_t n = longest; n >= min_n_ && n > 0 && found.size() - first < most; --n) {
-    uint32_t entry = heads_[(hashes[n] + n) & mask];
-    uint32_t last = UINT32_MAX;
-    for (uint32_t walked = 0; entry != 0 && entry < last && walked < kWalk; ++walked) {
+    uint32_t entry = heads_[slot(hashes[n], n)];
+    for (uint32_t walked = 0; entry != 0 && walked < kWalk; ++walked) {
       const size_t position = entry - 1;
-      last = entry;
       entry = previous_[position * widths_ + (n - min_n_)];
-      if (position >= indexed_) continue;
       uint32_t length = 0;
       while (length < kLongest && length <= position && length < query.size() &&
              tokens[position - length] == query[query.size() - 1 - length] && tokens[position - length] >= 0) {
@@ -97,7 +95,7 @@ void MatchIndex::find(Tokens tokens, Tokens query, size_t most, std::vector<Matc
       const int32_t* next = tokens.data() + position + 1;
       const int32_t* end = std::find_if(next, std::min(next + kLongest * 4, tokens.end()), [](int32_t token) { return token < 0; });
       if (next == end) continue;
-      found.push_back({next, static_cast<uint32_t>(end - next), length});
+      found.push_back({next, static_cast<uint32_t>(end - next), length, own && end == tokens.end()});
     }
     // Each n's matches are longer than those of the next n, except at the largest n, where they must be put in order.
     const auto longer = [](const Match& a, const Match& b) { return a.length > b.length; };

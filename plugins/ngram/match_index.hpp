@@ -1,7 +1,7 @@
-// Where did these words stand before? An index of all n-grams (min_n … max_n) of a growing token sequence, by the hash of the n tokens that
-// end at a position. Looking up costs a few cache lines whatever the length of the sequence; extending costs the same for each new token.
-// It keeps positions only: the tokens themselves are the caller's and must be passed again, unchanged in the part already indexed.
-// Hash collisions are found by comparing tokens, so a match is always a true one.
+// Where did these words stand before? An index of all n-grams (min_n … max_n) of a growing token sequence, by a hash of their tokens.
+// Looking up costs a few cache lines whatever the length of the sequence; extending costs the same for each new token. It keeps positions
+// only: the tokens themselves are the caller's and must be passed again, unchanged in the part already indexed. Hash collisions are found
+// by comparing tokens, so a match is always a true one.
 #pragma once
 
 #include <cstddef>
@@ -15,9 +15,14 @@ namespace ngram {
 using Tokens = outrider::sdk::View<const int32_t>;
 
 struct Match {
-  const int32_t* next;  // what followed, `room` tokens up to the end of the sequence or the next document break
-  uint32_t room;        // at least 1
-  uint32_t length;      // how many tokens before `next` equal the end of the query, at most MatchIndex::kLongest
+  const int32_t* next;   // what followed, `room` tokens up to the end of the sequence or the next document break
+  uint32_t room;         // at least 1
+  uint32_t length;       // how many tokens before `next` equal the end of the query, at most MatchIndex::kLongest
+  bool repeats = false;  // `next` runs into the query's own end: what follows it there is `next` again, as in a text that repeats itself
+
+  // The token `depth` places on; only where has().
+  [[nodiscard]] int32_t at(uint32_t depth) const { return next[repeats ? depth % room : depth]; }
+  [[nodiscard]] bool has(uint32_t depth) const { return repeats || depth < room; }
 };
 
 class MatchIndex {
@@ -50,12 +55,13 @@ class MatchIndex {
 
   void rebuild(Tokens tokens, size_t capacity);
   void insert(Tokens tokens, size_t position);
+  [[nodiscard]] size_t slot(uint64_t hash, uint32_t n) const { return (hash & (2 * capacity_ - 1)) * widths_ + (n - min_n_); }
 
   uint32_t min_n_, max_n_;
   size_t widths_;                   // max_n - min_n + 1
   size_t indexed_ = 0;              // n-grams that end at [0, indexed_) are in
-  size_t capacity_ = 0;             // positions previous_ has room for
-  std::vector<uint32_t> heads_;     // (2^k): by hash, the last position whose n-gram has it, plus 1; 0: none
+  size_t capacity_ = 0;             // positions previous_ has room for, a power of two
+  std::vector<uint32_t> heads_;     // (2 capacity, widths): by hash and n, the last position with such an n-gram, plus 1; 0: none
   std::vector<uint32_t> previous_;  // (capacity, widths): the position before with the same hash and n, plus 1; 0: none
 };
 

@@ -1,4 +1,6 @@
 // The n-gram drafter as a plugin: one index a request, shared corpora behind one pointer, drafts from draft_builder.
+#include "outrider/plugin.hpp"
+
 #include <cmath>
 #include <cstring>
 #include <map>
@@ -10,7 +12,6 @@
 #include "ngram/draft_builder.hpp"
 #include "ngram/hit_rates.hpp"
 #include "ngram/match_index.hpp"
-#include "outrider/plugin.hpp"
 
 namespace ngram {
 namespace {
@@ -50,7 +51,7 @@ class NgramDrafter {
       sdk::integer_option("max_n", "5", 1, MatchIndex::kLargestN, "longest match looked up by hash; longer ones are found by comparing",
                           "tokens"),
       sdk::integer_option("branches", "4", 1, 16, "different continuations in one draft; 1: a chain"),
-      sdk::float_option("min_chance", "0.2", 0.0, 1.0,
+      sdk::float_option("min_chance", "0.25", 0.0, 1.0,
                         "a node is proposed only if its chance to be accepted, with all its ancestors, is at least this"),
   };
 
@@ -58,8 +59,8 @@ class NgramDrafter {
       : settings_{static_cast<uint32_t>(config.get_int("min_n")), static_cast<uint32_t>(config.get_int("max_n")),
                   static_cast<size_t>(config.get_int("branches")), static_cast<float>(config.get_float("min_chance"))} {
     if (settings_.min_n > settings_.max_n) {
-      throw sdk::Error(OUTRIDER_E_CONFIG, "expected min_n <= max_n, found min_n = " + std::to_string(settings_.min_n) + " and max_n = " +
-                                              std::to_string(settings_.max_n) + "; raise max_n or lower min_n");
+      throw sdk::Error(OUTRIDER_E_CONFIG, "expected min_n <= max_n, found min_n = " + std::to_string(settings_.min_n) +
+                                              " and max_n = " + std::to_string(settings_.max_n) + "; raise max_n or lower min_n");
     }
   }
 
@@ -187,5 +188,5 @@ class NgramWorker {
 }  // namespace ngram
 
 OUTRIDER_PLUGIN(ngram::NgramDrafter, "org.outrider.ngram", "ngram", "0.1.0",
-                OUTRIDER_CAP_TREE | OUTRIDER_CAP_CONFIDENCE | OUTRIDER_CAP_DETERMINISTIC | OUTRIDER_CAP_TOKENS_ONLY, "Outrider", "Apache-2.0",
-                "https://github.com/outrider/outrider");
+                OUTRIDER_CAP_TREE | OUTRIDER_CAP_CONFIDENCE | OUTRIDER_CAP_DETERMINISTIC | OUTRIDER_CAP_TOKENS_ONLY, "Outrider",
+                "Apache-2.0", "https://github.com/outrider/outrider");

@@ -11,9 +11,15 @@
 OUTRIDER_NOTE(ID, VERSION, CAPABILITIES, "");
 
 /* The handles of the contract are ours to define. */
-struct outrider_drafter { uint32_t vocab_size; };
-struct outrider_worker { outrider_drafter* drafter; };
-struct outrider_request { uint64_t id; };
+struct outrider_drafter {
+  uint32_t vocab_size;
+};
+struct outrider_worker {
+  outrider_drafter* drafter;
+};
+struct outrider_request {
+  uint64_t id;
+};
 
 static outrider_status propose(outrider_worker* worker, outrider_propose_batch* batch, outrider_error* error) {
   (void)worker, (void)error;
@@ -65,20 +71,35 @@ static void request_end(outrider_worker* worker, outrider_request* request, int3
   free(request);
 }
 
-static const outrider_drafter_1 drafter_table = {
-    .struct_size = sizeof(outrider_drafter_1), .create = create, .destroy = destroy, .worker_create = worker_create,
-    .worker_destroy = worker_destroy, .request_begin = request_begin, .propose = propose, .request_end = request_end};
+static const outrider_drafter_1 drafter_table = {.struct_size = sizeof(outrider_drafter_1),
+                                                 .create = create,
+                                                 .destroy = destroy,
+                                                 .worker_create = worker_create,
+                                                 .worker_destroy = worker_destroy,
+                                                 .request_begin = request_begin,
+                                                 .propose = propose,
+                                                 .request_end = request_end};
 
-static const outrider_descriptor descriptor_table = {
-    .struct_size = sizeof(outrider_descriptor), .capabilities = CAPABILITIES, .id = ID, .name = "echo", .vendor = "Example",
-    .version = VERSION, .license = "Apache-2.0", .url = "https://example.org", .state_format = ""};
+static const outrider_descriptor descriptor_table = {.struct_size = sizeof(outrider_descriptor),
+                                                     .capabilities = CAPABILITIES,
+                                                     .id = ID,
+                                                     .name = "echo",
+                                                     .vendor = "Example",
+                                                     .version = VERSION,
+                                                     .license = "Apache-2.0",
+                                                     .url = "https://example.org",
+                                                     .state_format = ""};
 
 static const outrider_descriptor* descriptor(void) { return &descriptor_table; }
 
 static const void* query(const char* id) { return strcmp(id, OUTRIDER_DRAFTER_1) == 0 ? &drafter_table : NULL; }
 
 const outrider_entry_v1* outrider_entry_get_v1(void) {
-  static const outrider_entry_v1 entry = {.struct_size = sizeof(outrider_entry_v1), .abi_major = OUTRIDER_ABI_MAJOR,
-                                          .abi_minor = OUTRIDER_ABI_MINOR, .sdk_version = "", .descriptor = descriptor, .query = query};
+  static const outrider_entry_v1 entry = {.struct_size = sizeof(outrider_entry_v1),
+                                          .abi_major = OUTRIDER_ABI_MAJOR,
+                                          .abi_minor = OUTRIDER_ABI_MINOR,
+                                          .sdk_version = "",
+                                          .descriptor = descriptor,
+                                          .query = query};
   return &entry;
 }

@@ -68,9 +68,10 @@ int main() {
   double override = 1e18;  // a few at a time, so that the log stays near a thousand entries
   for (int round = 0; round < 20; ++round) {
     const auto scope = context.preserve_config();
-    override = std::min(override, nanoseconds(1, 64, [&](int64_t i) {
-      good(context.override("three fields", {{"spec.draft_tokens", 1 + i % 8}, {"memory.kv_type", "f16"}, {"spec.tree", i % 2 == 0}}));
-    }));
+    override = std::min(
+        override, nanoseconds(1, 64, [&](int64_t i) {
+          good(context.override("three fields", {{"spec.draft_tokens", 1 + i % 8}, {"memory.kv_type", "f16"}, {"spec.tree", i % 2 == 0}}));
+        }));
   }
   std::printf("override 3 fields %8.1f ns   at 1000 log entries\n", override);
 

@@ -31,7 +31,10 @@ std::shared_ptr<const config::ServerArgs> arguments(const Setup& setup) {
   for (const auto& [key, value] : setup.options) table.options.push_back({key, value, {config::Origin::Kind::option, "--set", 0, 0}});
   for (const auto& [name, file] : setup.corpora) table.corpora.push_back({name, file, {config::Origin::Kind::option, "--set", 0, 0}});
   args.drafters.push_back(std::move(table));
-  auto derived = args.derive({config::Origin::Kind::option, "test", 0, 0}, setup.fields);
+  std::vector<config::Write> writes;
+  for (const config::Assignment& set : setup.fields)
+    writes.emplace_back(config::Origin{config::Origin::Kind::option, "--set", 0, 0}, set.field, set.value);
+  auto derived = args.derive(writes);
   if (!derived) throw std::runtime_error(derived.error().message);
   return std::make_shared<const config::ServerArgs>(*std::move(derived));
 }

@@ -18,14 +18,14 @@ using outrider::config::OptionValue;
 constexpr int32_t kVocabSize = 1000;
 
 struct Setup {
-  std::string name = "bad";                                      // of the [drafter.NAME] table
-  std::string library;                                           // empty: NAME.so from the search folders
+  std::string name = "bad";  // of the [drafter.NAME] table
+  std::string library;       // empty: NAME.so from the search folders
   std::vector<std::pair<std::string, OptionValue>> options = {};
   std::vector<std::pair<std::string, std::string>> corpora = {};  // name, file
   std::vector<outrider::config::Assignment> fields = {};
 };
 
-std::string evil(const std::string& name);    // path of tests/evil's NAME.so
+std::string evil(const std::string& name);  // path of tests/evil's NAME.so
 Setup misbehaving(const std::string& mode, int64_t faults = 0);
 
 class Session {

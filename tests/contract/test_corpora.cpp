@@ -43,11 +43,12 @@ TEST_CASE("a bad line is refused with file and line, and an earlier corpus of th
   Received received;
   CorpusManager manager(received.sink(), byte_tokens, 256);
   REQUIRE(manager.add("c", {{1, 2}}).ok());
-  for (const auto& [bytes, words] : std::vector<std::pair<std::string, std::string>>{{"[1]\n{\"a\": 1}\n", ":2: expected a JSON string"},
-                                                                                      {"[1, 256]\n", ":1: expected token ids from 0 to 255, found 256"},
-                                                                                      {"[1, 99999999999]\n", ":1: expected a JSON string"},
-                                                                                      {"[1, 2\n", ":1: expected a JSON string"},
-                                                                                      {"", "expected at least one token"}}) {
+  for (const auto& [bytes, words] :
+       std::vector<std::pair<std::string, std::string>>{{"[1]\n{\"a\": 1}\n", ":2: expected a JSON string"},
+                                                        {"[1, 256]\n", ":1: expected token ids from 0 to 255, found 256"},
+                                                        {"[1, 99999999999]\n", ":1: expected a JSON string"},
+                                                        {"[1, 2\n", ":1: expected a JSON string"},
+                                                        {"", "expected at least one token"}}) {
     const auto added = manager.add_file("c", folder.write("bad.jsonl", bytes));
     REQUIRE_FALSE(added.ok());
     CHECK_THAT(added.error().message, Contains(words));
@@ -70,6 +71,10 @@ TEST_CASE("a corpus is removed by name, and an unknown name lists those there ar
 
 TEST_CASE("corpora go when their owner goes") {
   Received received;
-  { CorpusManager(received.sink(), byte_tokens, 256).add("c", {{1}}).ok(); }
+  {
+    CorpusManager manager(received.sink(), byte_tokens, 256);
+    REQUIRE(manager.add("c", {{1}}).ok());
+    REQUIRE(received.corpora.size() == 1);
+  }
   CHECK(received.corpora.empty());
 }

@@ -43,6 +43,14 @@ TEST_CASE("one match makes a chain as long as depth, nodes and text allow") {
   CHECK(draft.nodes().empty());
 }
 
+TEST_CASE("a repetition is drafted beyond the end of the text") {
+  Matches one({{4, 5}});
+  one.matches[0].repeats = true;
+  DraftBuilder draft;
+  draft.build(one.matches, {}, {16, 5, 0.0F});
+  CHECK(tokens(draft) == std::vector<int32_t>{4, 5, 4, 5, 4});
+}
+
 TEST_CASE("continuations that begin alike share their nodes and branch where they part") {
   const Matches two({{4, 5, 6}, {4, 9}});
   DraftBuilder draft;

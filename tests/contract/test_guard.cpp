@@ -1,8 +1,8 @@
-#include "drafting/guard.hpp"
-
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <vector>
+
+#include "drafting/guard.hpp"
 
 using namespace outrider::drafting;
 using Catch::Matchers::Contains;

@@ -40,9 +40,9 @@ TEST_CASE("the target's configuration is the same object after construction, whe
   const TemporaryFolder folder;
   const std::string corpus = folder.write("corpus.jsonl", "[1, 2, 3]\n").string();
   const auto [fail_at, expected] = GENERATE(table<std::string, std::string>({{"never", ""},
-                                                                              {"factory", "failing in the factory as asked"},
-                                                                              {"worker", "failing in the worker as asked"},
-                                                                              {"corpora", "failing at the corpora as asked"}}));
+                                                                             {"factory", "failing in the factory as asked"},
+                                                                             {"worker", "failing in the worker as asked"},
+                                                                             {"corpora", "failing at the corpora as asked"}}));
   Setup setup = witness(fail_at);
   setup.corpora = {{"shared", corpus}};
   Session session(setup);
@@ -50,7 +50,8 @@ TEST_CASE("the target's configuration is the same object after construction, whe
   // Again, on a context with overrides, to compare before and after.
   REQUIRE(session.context.override("test", {{"schedule.prefill_chunk", int64_t{64}}}).ok());
   const auto before = session.context.snapshot();
-  const drafting::TargetInfo target = {.vocab_size = kVocabSize, .context_length = 4096, .max_requests = 8, .architecture = "test", .tokenizer_fingerprint = ""};
+  const drafting::TargetInfo target = {
+      .vocab_size = kVocabSize, .context_length = 4096, .max_requests = 8, .architecture = "test", .tokenizer_fingerprint = ""};
   const auto again = drafting::make_drafter(session.context, setup.name, target, byte_tokens);
   CHECK(again.ok() == (fail_at == "never"));
   CHECK(session.context.snapshot() == before);  // states are immutable: the same object is the same configuration, overrides and log

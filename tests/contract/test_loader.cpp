@@ -34,7 +34,8 @@ TEST_CASE("a plugin that keeps the contract is loaded and says who it is") {
 }
 
 TEST_CASE("a missing library is refused by the name that was asked for") {
-  CHECK_THAT(refusal_of("/nowhere/gone.so"), Contains("/nowhere/gone.so") && Contains("there is no such file") && Contains("check the path"));
+  CHECK_THAT(refusal_of("/nowhere/gone.so"),
+             Contains("/nowhere/gone.so") && Contains("there is no such file") && Contains("check the path"));
 }
 
 TEST_CASE("a folder in place of a library is refused") { CHECK_THAT(refusal_of("/tmp/."), Contains("not a regular file")); }
@@ -101,7 +102,8 @@ TEST_CASE("a plugin file with any byte changed is judged without reading beyond 
 }
 
 TEST_CASE("a plugin that calls exit(0) in a constructor is refused though the child ended well") {
-  CHECK_THAT(refusal_of(evil("exits")), Contains("exit code 0") && Contains("while it was being opened") && Contains("static constructors"));
+  CHECK_THAT(refusal_of(evil("exits")),
+             Contains("exit code 0") && Contains("while it was being opened") && Contains("static constructors"));
 }
 
 TEST_CASE("a plugin that kills its process in a constructor is refused with the signal") {

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <random>
 
@@ -11,6 +12,7 @@ namespace {
 
 Tokens view(const std::vector<int32_t>& tokens) { return {tokens.data(), tokens.size()}; }
 
+// `tokens` must outlive what is returned: matches point into it.
 std::vector<Match> find(const std::vector<int32_t>& tokens, size_t most = 4, uint32_t min_n = 2, uint32_t max_n = 4) {
   MatchIndex index(min_n, max_n);
   index.extend(view(tokens));
@@ -18,6 +20,7 @@ std::vector<Match> find(const std::vector<int32_t>& tokens, size_t most = 4, uin
   index.find(view(tokens), view(tokens), most, found);
   return found;
 }
+std::vector<Match> find(std::vector<int32_t>&&, size_t = 0, uint32_t = 0, uint32_t = 0) = delete;
 
 // What find() promises, done by looking at every position: (matched length, position of what follows), best first.
 std::vector<std::pair<uint32_t, size_t>> by_hand(const std::vector<int32_t>& t, uint32_t min_n) {
@@ -45,32 +48,43 @@ TEST_CASE("the longest match wins over a more recent shorter one") {
 }
 
 TEST_CASE("among equally long matches the most recent comes first") {
-  const auto found = find({1, 2, 7, 0, 1, 2, 8, 0, 3, 1, 2});
+  const std::vector<int32_t> tokens = {1, 2, 7, 0, 1, 2, 8, 0, 3, 1, 2};
+  const auto found = find(tokens);
   REQUIRE(found.size() == 2);
   CHECK(*found[0].next == 8);
   CHECK(*found[1].next == 7);
 }
 
 TEST_CASE("a match longer than the longest n is measured to its full length") {
-  const auto found = find({1, 2, 3, 4, 5, 6, 9, 9, 1, 2, 3, 4, 5, 6}, 4, 2, 3);
+  const std::vector<int32_t> tokens = {1, 2, 3, 4, 5, 6, 9, 9, 1, 2, 3, 4, 5, 6};
+  const auto found = find(tokens, 4, 2, 3);
   REQUIRE(found.size() == 1);
   CHECK(found[0].length == 6);
   CHECK(found[0].next[0] == 9);
 }
 
 TEST_CASE("no match, a text too short, and an empty one give nothing") {
-  CHECK(find({1, 2, 3, 4, 5, 6}).empty());
-  CHECK(find({1}).empty());
-  CHECK(find({1, 1}).empty());  // the first 1 precedes the second, but no two tokens repeat
-  CHECK(find({}).empty());
+  const std::vector<std::vector<int32_t>> texts = {{1, 2, 3, 4, 5, 6}, {1}, {1, 1}, {}};  // in 1 1 one token repeats, not two
+  for (const auto& tokens : texts) CHECK(find(tokens).empty());
 }
 
-TEST_CASE("a repetition matches into itself and offers what is left of the text") {
-  const auto found = find({5, 5, 5, 5}, 1);
+TEST_CASE("a text that repeats itself is taken to go on doing so") {
+  const std::vector<int32_t> tokens = {9, 5, 6, 7, 5, 6, 7, 5, 6};
+  const auto found = find(tokens, 1);
   REQUIRE(found.size() == 1);
-  CHECK(found[0].length == 3);
-  CHECK(found[0].room == 1);
-  CHECK(found[0].next[0] == 5);
+  CHECK(found[0].length == 5);  // 5 6 7 5 6
+  REQUIRE(found[0].repeats);
+  const std::vector<int32_t> expected = {7, 5, 6, 7, 5, 6, 7, 5};
+  for (uint32_t depth = 0; depth < expected.size(); ++depth) CHECK(found[0].at(depth) == expected[depth]);
+  // In another text the same place is simply its end.
+  MatchIndex index(2, 4);
+  index.extend(view(tokens));
+  const std::vector<int32_t> query = {3, 6, 7, 5};
+  std::vector<Match> elsewhere;
+  index.find(view(tokens), view(query), 1, elsewhere);
+  REQUIRE(elsewhere.size() == 1);
+  CHECK_FALSE(elsewhere[0].repeats);
+  CHECK_FALSE(elsewhere[0].has(1));
 }
 
 TEST_CASE("neither a match nor a continuation crosses a document break") {

@@ -37,21 +37,21 @@ struct outrider_request {
 
 namespace {
 
-const char* const kModes[] = {
-    "well_behaved", "always_wrong", "random_chain", "random_tree", "nothing",
-    // at building
-    "factory_throws", "factory_fails", "factory_makes_nothing", "worker_throws", "worker_fails", "needs_hidden_states",
-    // for one request
-    "begin_throws", "begin_fails", "begin_declines",
-    // at each proposal
-    "propose_throws", "propose_fails", "item_fails", "out_of_vocabulary", "negative_id", "too_many", "parents_after_children", "own_parent",
-    "too_deep", "same_siblings", "nan_log_q", "positive_log_q", "nodes_without_draft", "unknown_status", "slow", "overrun", "underrun",
-    "verified_throws", nullptr};
+const char* const kModes[] = {"well_behaved", "always_wrong", "random_chain", "random_tree", "nothing",
+                              // at building
+                              "factory_throws", "factory_fails", "factory_makes_nothing", "worker_throws", "worker_fails",
+                              "needs_hidden_states",
+                              // for one request
+                              "begin_throws", "begin_fails", "begin_declines",
+                              // at each proposal
+                              "propose_throws", "propose_fails", "item_fails", "out_of_vocabulary", "negative_id", "too_many",
+                              "parents_after_children", "own_parent", "too_deep", "same_siblings", "nan_log_q", "positive_log_q",
+                              "nodes_without_draft", "unknown_status", "slow", "overrun", "underrun", "verified_throws", nullptr};
 
-constexpr outrider_option kMode = {sizeof(outrider_option), OUTRIDER_OPTION_CHOICE, OUTRIDER_OPTION_REQUIRED, 0, "mode",
-                                   "which fault", nullptr, nullptr, 0, 0, kModes};
-constexpr outrider_option kFaults = {sizeof(outrider_option), OUTRIDER_OPTION_INT, 0, 0, "faults",
-                                     "how many times; 0: always", "0", nullptr, 0, 1e9, nullptr};
+constexpr outrider_option kMode = {
+    sizeof(outrider_option), OUTRIDER_OPTION_CHOICE, OUTRIDER_OPTION_REQUIRED, 0, "mode", "which fault", nullptr, nullptr, 0, 0, kModes};
+constexpr outrider_option kFaults = {
+    sizeof(outrider_option), OUTRIDER_OPTION_INT, 0, 0, "faults", "how many times; 0: always", "0", nullptr, 0, 1e9, nullptr};
 const outrider_option* const kOptions[] = {&kMode, &kFaults};
 
 const outrider_option* const* options(uint32_t* count) {
@@ -188,14 +188,27 @@ outrider_status on_verified(outrider_worker* worker, const void*, uint32_t, uint
   return OUTRIDER_OK;
 }
 
-const outrider_drafter_1 kDrafter = {sizeof(outrider_drafter_1), 0, options, nullptr, require, create, destroy, worker_create,
-                                     worker_destroy, request_begin, propose, on_verified, nullptr, request_end};
-const outrider_descriptor kDescriptor = {sizeof(outrider_descriptor), 0, CAPABILITIES, ID, "misbehaves", "Example", VERSION,
-                                         "Apache-2.0", "https://example.org", ""};
+const outrider_drafter_1 kDrafter = {sizeof(outrider_drafter_1),
+                                     0,
+                                     options,
+                                     nullptr,
+                                     require,
+                                     create,
+                                     destroy,
+                                     worker_create,
+                                     worker_destroy,
+                                     request_begin,
+                                     propose,
+                                     on_verified,
+                                     nullptr,
+                                     request_end};
+const outrider_descriptor kDescriptor = {sizeof(outrider_descriptor), 0, CAPABILITIES, ID, "misbehaves", "Example", VERSION, "Apache-2.0",
+                                         "https://example.org",       ""};
 
 const outrider_descriptor* descriptor() { return &kDescriptor; }
 const void* query(const char* id) { return std::strcmp(id, OUTRIDER_DRAFTER_1) == 0 ? &kDrafter : nullptr; }
-const outrider_entry_v1 kEntry = {sizeof(outrider_entry_v1), OUTRIDER_ABI_MAJOR, OUTRIDER_ABI_MINOR, 0, "", descriptor, nullptr, nullptr, query};
+const outrider_entry_v1 kEntry = {
+    sizeof(outrider_entry_v1), OUTRIDER_ABI_MAJOR, OUTRIDER_ABI_MINOR, 0, "", descriptor, nullptr, nullptr, query};
 
 }  // namespace
 

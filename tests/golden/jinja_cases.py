@@ -207,7 +207,7 @@ GROUPS = {
         "{% if true %}{% set x = 5 %}{% endif %}{{ x }}", "{% set x = 1 %}{% if true %}{% set x = x + 1 %}{% endif %}{{ x }}",
         "{% with a = 1, b = 2 %}{{ a }}{{ b }}{% set c = 3 %}{{ c }}{% endwith %}{{ a }}{{ c }}|", "{% set a = 1 %}{% with a = 2, b = a %}{{ a }}{{ b }}{% endwith %}{{ a }}", "{% with %}{% set q = 1 %}{{ q }}{% endwith %}{{ q }}",
         "{% set x %}{% set y = 1 %}{{ y }}{% endset %}{{ x }}{{ y }}|", "{% set messages = messages[1:] %}{{ messages | length }}{{ messages[0].role }}",
-        "{% set a = b = 1 %}",
+        "{% set a = b = 1 %}", "{% set a, = [1] %}", "{% for loop in [1] %}{% endfor %}", "{{ namespace(x) }}", "{{ dict(x) }}",
     ],
     "macro": [
         "{% macro m(a, b=2, c='x') %}[{{ a }}{{ b }}{{ c }}]{% endmacro %}{{ m(1) }}{{ m(1, 3) }}{{ m(1, c='q') }}{{ m(a=5, b=6) }}{{ m() }}{{ m(b=1) }}",

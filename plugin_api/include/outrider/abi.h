@@ -34,7 +34,7 @@
 #endif
 
 /* True when the other side's struct reaches `field` and, for a pointer or function, it is not NULL. */
-#define OUTRIDER_HAS(type, pointer, field)                                                                   \
+#define OUTRIDER_HAS(type, pointer, field) \
   ((pointer) && (pointer)->struct_size >= offsetof(type, field) + sizeof((pointer)->field) && (pointer)->field)
 
 #endif /* OUTRIDER_ABI_H */

@@ -48,12 +48,12 @@ typedef struct outrider_option {
   uint32_t type;  /* OUTRIDER_OPTION_BOOL … */
   uint32_t flags; /* OUTRIDER_OPTION_REQUIRED … */
   uint32_t reserved;
-  const char* key;             /* snake_case */
-  const char* help;            /* one line */
-  const char* default_text;    /* as it would be written in TOML, without quotes; NULL: not set by default */
-  const char* unit;            /* "tokens", or NULL */
-  double minimum, maximum;     /* both inclusive, for INT and FLOAT */
-  const char* const* choices;  /* NULL-terminated, for CHOICE; else NULL */
+  const char* key;            /* snake_case */
+  const char* help;           /* one line */
+  const char* default_text;   /* as it would be written in TOML, without quotes; NULL: not set by default */
+  const char* unit;           /* "tokens", or NULL */
+  double minimum, maximum;    /* both inclusive, for INT and FLOAT */
+  const char* const* choices; /* NULL-terminated, for CHOICE; else NULL */
 } outrider_option;
 
 /* Where a plugin reports what is wrong with a value; the host adds file, line and column. Lent for the call. */

@@ -76,21 +76,21 @@ typedef struct outrider_propose_item {
   outrider_request* request;
   const int32_t* tokens; /* (token_count): prompt and output so far */
   uint32_t token_count;
-  uint32_t new_count;    /* how many at the end were not there at this request's last propose, begin or load */
-  uint32_t max_nodes;    /* capacity of the arrays; 0 is legal, then only take note of the tokens */
+  uint32_t new_count; /* how many at the end were not there at this request's last propose, begin or load */
+  uint32_t max_nodes; /* capacity of the arrays; 0 is legal, then only take note of the tokens */
   uint32_t max_depth;
-  uint32_t flags;        /* OUTRIDER_ITEM_CHAIN … */
-  int32_t* out_tokens;   /* (max_nodes), the host's */
-  int32_t* out_parents;  /* (max_nodes), the host's */
-  float* out_log_q;      /* (max_nodes), the host's; natural logarithms <= 0. Read only with CAP_CONFIDENCE or CAP_PROBABILITIES */
-  uint32_t out_count;    /* nodes written; 0 on entry */
+  uint32_t flags;         /* OUTRIDER_ITEM_CHAIN … */
+  int32_t* out_tokens;    /* (max_nodes), the host's */
+  int32_t* out_parents;   /* (max_nodes), the host's */
+  float* out_log_q;       /* (max_nodes), the host's; natural logarithms <= 0. Read only with CAP_CONFIDENCE or CAP_PROBABILITIES */
+  uint32_t out_count;     /* nodes written; 0 on entry */
   outrider_status status; /* OUTRIDER_OK on entry; OUTRIDER_NO_DRAFT, or an error of this request alone */
 } outrider_propose_item;
 
 typedef struct outrider_propose_batch {
   uint32_t struct_size;
   uint32_t item_count;
-  uint32_t item_size;   /* bytes from one item to the next: use OUTRIDER_ITEM, never items[i] */
+  uint32_t item_size; /* bytes from one item to the next: use OUTRIDER_ITEM, never items[i] */
   uint32_t reserved;
   uint64_t step;        /* grows by one a call */
   uint64_t deadline_ns; /* on the clock of outrider.host.clock/1; return what there is by then */
@@ -103,7 +103,7 @@ typedef struct outrider_verified_item {
   outrider_request* request;
   const uint32_t* accepted; /* (accepted_count): nodes of the last draft, from the root downwards */
   uint32_t accepted_count;
-  int32_t bonus_token;      /* the target's token after the last accepted node; -1: the request ended before it */
+  int32_t bonus_token; /* the target's token after the last accepted node; -1: the request ended before it */
 } outrider_verified_item;
 
 enum { OUTRIDER_END_FINISHED = 0, OUTRIDER_END_CANCELLED = 1, OUTRIDER_END_REPLACED = 2 };

@@ -23,15 +23,15 @@ typedef struct outrider_descriptor {
   const char* id;         /* reverse DNS, for ever: "org.example.echo" */
   const char* name;       /* short, as in [drafter.NAME]: "echo" */
   const char* vendor;
-  const char* version;    /* of the plugin: "1.2.0" */
-  const char* license;    /* SPDX */
+  const char* version; /* of the plugin: "1.2.0" */
+  const char* license; /* SPDX */
   const char* url;
   const char* state_format; /* "" without outrider.state/1 */
 } outrider_descriptor;
 
 typedef struct outrider_entry_v1 {
   uint32_t struct_size;
-  uint32_t abi_major;      /* compiled against */
+  uint32_t abi_major; /* compiled against */
   uint32_t abi_minor;
   uint32_t min_host_minor; /* runs on hosts from this minor on */
   const char* sdk_version; /* "" when written without the wrapper */

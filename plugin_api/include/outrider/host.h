@@ -11,7 +11,7 @@ typedef struct outrider_host outrider_host;
 
 struct outrider_host {
   uint32_t struct_size;
-  uint32_t abi_major;        /* what the host was compiled against */
+  uint32_t abi_major; /* what the host was compiled against */
   uint32_t abi_minor;
   uint32_t min_plugin_minor; /* plugins compiled against less are refused */
   const char* name;          /* "outrider" */

@@ -38,10 +38,13 @@ typedef struct outrider_note {
   OUTRIDER_NOTE_FOR(OUTRIDER_ABI_MAJOR, OUTRIDER_ABI_MINOR, 0u, id_text, version_text, capability_bits, sdk_version_text)
 
 /* The same with the ABI versions spelled out. */
-#define OUTRIDER_NOTE_FOR(major, minor, host_minor, id_text, version_text, capability_bits, sdk_version_text)           \
-  static const outrider_note outrider_note_of_this_plugin OUTRIDER_NOTE_SECTION = {                                     \
-      sizeof(OUTRIDER_NOTE_NAME), sizeof(outrider_note_descriptor), OUTRIDER_NOTE_TYPE, OUTRIDER_NOTE_NAME,             \
-      {(major), (minor), (host_minor), (uint32_t)((uint64_t)(capability_bits) & 0xffffffffu),                           \
-       (uint32_t)((uint64_t)(capability_bits) >> 32), id_text, version_text, sdk_version_text}}
+#define OUTRIDER_NOTE_FOR(major, minor, host_minor, id_text, version_text, capability_bits, sdk_version_text)                              \
+  static const outrider_note outrider_note_of_this_plugin OUTRIDER_NOTE_SECTION = {                                                        \
+      sizeof(OUTRIDER_NOTE_NAME),                                                                                                          \
+      sizeof(outrider_note_descriptor),                                                                                                    \
+      OUTRIDER_NOTE_TYPE,                                                                                                                  \
+      OUTRIDER_NOTE_NAME,                                                                                                                  \
+      {(major), (minor), (host_minor), (uint32_t)((uint64_t)(capability_bits)&0xffffffffu), (uint32_t)((uint64_t)(capability_bits) >> 32), \
+       id_text, version_text, sdk_version_text}}
 
 #endif /* OUTRIDER_NOTE_H */

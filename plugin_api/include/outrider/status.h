@@ -18,8 +18,8 @@ enum {
   OUTRIDER_E_NO_MEMORY = -3,
   OUTRIDER_E_INTERNAL = -4,
   OUTRIDER_E_DEADLINE = -5,
-  OUTRIDER_E_STATE = -6,    /* not in this state */
-  OUTRIDER_E_CONFIG = -7,   /* an option has the wrong type or value */
+  OUTRIDER_E_STATE = -6,  /* not in this state */
+  OUTRIDER_E_CONFIG = -7, /* an option has the wrong type or value */
   OUTRIDER_E_IO = -8,
   OUTRIDER_E_EXCEPTION = -9 /* an exception was caught at the border */
 };

@@ -28,7 +28,7 @@
 //     bool remove_corpus(const char* name);
 //     void reconfigure(const Config& config);                              // optional: outrider.reconfigure/1
 //   };
-//   OUTRIDER_PLUGIN(EchoDrafter, "org.example.echo", "echo", "1.0.0", OUTRIDER_CAP_TOKENS_ONLY, "Example", "Apache-2.0", "https://example.org")
+//   OUTRIDER_PLUGIN(EchoDrafter, "org.example.echo", "echo", "1.0.0", OUTRIDER_CAP_TOKENS_ONLY, "Me", "MIT", "https://example.org")
 #pragma once
 
 #include "outrider/plugin.h"
@@ -37,27 +37,27 @@
 #include "outrider/sdk/tables.hpp"
 
 // In exactly one source file of the plugin, at file scope, outside every namespace.
-#define OUTRIDER_PLUGIN(Type, id_text, name_text, version_text, capability_bits, vendor_text, license_text, url_text)   \
-  OUTRIDER_NOTE(id_text, version_text, capability_bits, OUTRIDER_SDK_VERSION);                                          \
-  static const outrider_descriptor outrider_descriptor_of_this_plugin = {sizeof(outrider_descriptor),                   \
-                                                                         ::outrider::sdk::Tables<Type>::state_version(), \
-                                                                         (capability_bits),                             \
-                                                                         id_text,                                       \
-                                                                         name_text,                                     \
-                                                                         vendor_text,                                   \
-                                                                         version_text,                                  \
-                                                                         license_text,                                  \
-                                                                         url_text,                                      \
-                                                                         ::outrider::sdk::Tables<Type>::state_format()}; \
-  static const outrider_descriptor* outrider_descriptor_get() { return &outrider_descriptor_of_this_plugin; }           \
-  static const outrider_entry_v1 outrider_entry_of_this_plugin = {sizeof(outrider_entry_v1),                            \
-                                                                  OUTRIDER_ABI_MAJOR,                                   \
-                                                                  OUTRIDER_ABI_MINOR,                                   \
-                                                                  0,                                                    \
-                                                                  OUTRIDER_SDK_VERSION,                                 \
-                                                                  outrider_descriptor_get,                              \
-                                                                  nullptr,                                              \
-                                                                  nullptr,                                              \
-                                                                  ::outrider::sdk::Tables<Type>::query};                \
+#define OUTRIDER_PLUGIN(Type, id_text, name_text, version_text, capability_bits, vendor_text, license_text, url_text)        \
+  OUTRIDER_NOTE(id_text, version_text, capability_bits, OUTRIDER_SDK_VERSION);                                               \
+  static const outrider_descriptor outrider_descriptor_of_this_plugin = {sizeof(outrider_descriptor),                        \
+                                                                         ::outrider::sdk::Tables<Type>::state_version(),     \
+                                                                         (capability_bits),                                  \
+                                                                         id_text,                                            \
+                                                                         name_text,                                          \
+                                                                         vendor_text,                                        \
+                                                                         version_text,                                       \
+                                                                         license_text,                                       \
+                                                                         url_text,                                           \
+                                                                         ::outrider::sdk::Tables<Type>::state_format()};     \
+  static const outrider_descriptor* outrider_descriptor_get() { return &outrider_descriptor_of_this_plugin; }                \
+  static const outrider_entry_v1 outrider_entry_of_this_plugin = {sizeof(outrider_entry_v1),                                 \
+                                                                  OUTRIDER_ABI_MAJOR,                                        \
+                                                                  OUTRIDER_ABI_MINOR,                                        \
+                                                                  0,                                                         \
+                                                                  OUTRIDER_SDK_VERSION,                                      \
+                                                                  outrider_descriptor_get,                                   \
+                                                                  nullptr,                                                   \
+                                                                  nullptr,                                                   \
+                                                                  ::outrider::sdk::Tables<Type>::query};                     \
   extern "C" OUTRIDER_EXPORT const outrider_entry_v1* outrider_entry_get_v1(void) { return &outrider_entry_of_this_plugin; } \
   static_assert(true, "a semicolon may follow")

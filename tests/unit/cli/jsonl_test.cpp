@@ -36,5 +36,12 @@ TEST_CASE("text that is no UTF-8 is written with the replacement character", "[c
   CHECK(to_line(Json{{"text", std::string("a\xff") + std::string(1, '\0') + "b"}}) == "{\"text\":\"a\xef\xbf\xbd\\u0000b\"}");
 }
 
+TEST_CASE("no character that some reader takes for a line end is written as it is", "[cli]") {
+  const std::string text = "a\n\xc2\x85\xe2\x80\xa8\xe2\x80\xa9\xc2\xa0\xe2\x82\xac";
+  const std::string line = to_line(Json{{"text", text}});
+  CHECK(line == "{\"text\":\"a\\n\\u0085\\u2028\\u2029\xc2\xa0\xe2\x82\xac\"}");
+  CHECK(Json::parse(line)["text"] == text);
+}
+
 }  // namespace
 }  // namespace outrider::cli

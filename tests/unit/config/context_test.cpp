@@ -12,7 +12,9 @@ using Catch::Contains;
 
 namespace {
 
-std::vector<OverrideEntry> one_entry(const std::string& source, FieldId field, FieldValue value) { return {{source, {{field, std::move(value)}}}}; }
+std::vector<OverrideEntry> one_entry(const std::string& source, FieldId field, FieldValue value) {
+  return {{source, {{field, std::move(value)}}}};
+}
 
 }  // namespace
 
@@ -117,9 +119,11 @@ TEST_CASE("override is all or nothing: an unknown name, a wrong type or a value 
     CHECK(context.snapshot() == before);
     return refused.error().message;
   };
-  CHECK_THAT(refuse({"spec.draft_tokns", 4}), Contains("override 'src': there is no field 'spec.draft_tokns'; did you mean 'spec.draft_tokens'?"));
+  CHECK_THAT(refuse({"spec.draft_tokns", 4}),
+             Contains("override 'src': there is no field 'spec.draft_tokns'; did you mean 'spec.draft_tokens'?"));
   CHECK_THAT(refuse({"sepc.draft_tokens", 4}), Contains("did you mean 'spec.draft_tokens'?"));
-  CHECK_THAT(refuse({"spec.draft_tokens", "four"}), Contains("expected an integer from 1 to 1024 (tokens) for spec.draft_tokens, found \"four\""));
+  CHECK_THAT(refuse({"spec.draft_tokens", "four"}),
+             Contains("expected an integer from 1 to 1024 (tokens) for spec.draft_tokens, found \"four\""));
   CHECK_THAT(refuse({"spec.draft_tokens", 0}), Contains("found 0"));
   CHECK_THAT(refuse({"spec.draft_tokens", 1025}), Contains("found 1025"));
   CHECK_THAT(refuse({"spec.tree", 1}), Contains("expected true or false"));

@@ -95,7 +95,8 @@ TEST_CASE("a draft load format of auto is told from the draft's own path") {
   folder.write("model.safetensors", "x");
   const auto format_for = [](const std::string& path) {
     RuntimeContext context;
-    must(context.publish(make_args({{"model.load_format", "gguf"}, {"spec.draft_load_format", "auto"}, {"spec.draft_model_path", path}}), Role::scheduler));
+    must(context.publish(make_args({{"model.load_format", "gguf"}, {"spec.draft_load_format", "auto"}, {"spec.draft_model_path", path}}),
+                         Role::scheduler));
     return copy_of(context)->values().model.load_format;
   };
   CHECK(format_for("/nowhere/draft.gguf") == "gguf");
@@ -138,8 +139,11 @@ TEST_CASE("a draft attention back end takes effect although the target has one f
 
 TEST_CASE("the copy writes only fields that the table calls the draft's own") {
   RuntimeContext context;
-  must(context.publish(make_args({{"spec.draft_quantization", "q8_0"}, {"spec.draft_kv_type", "f32"}, {"spec.draft_attention_backend", "cpu"},
-                                  {"spec.draft_device", "cpu"}, {"spec.draft_load_format", "gguf"}}),
+  must(context.publish(make_args({{"spec.draft_quantization", "q8_0"},
+                                  {"spec.draft_kv_type", "f32"},
+                                  {"spec.draft_attention_backend", "cpu"},
+                                  {"spec.draft_device", "cpu"},
+                                  {"spec.draft_load_format", "gguf"}}),
                        Role::scheduler));
   const auto copy = copy_of(context);
   for (const FieldInfo& info : fields()) {
@@ -183,13 +187,15 @@ TEST_CASE("a nested runner's overrides skip the tokenizer and set one attention 
   CHECK(*assigned(draft_args_overrides(context, {4096}, {}), "model.load_format") == FieldValue("gguf"));
 }
 
-TEST_CASE("a nested runner's attention back end: the caller's, else the draft's, else the target's, else the default; unsupported falls back") {
+TEST_CASE(
+    "a nested runner's attention back end: the caller's, else the draft's, else the target's, else the default; unsupported falls back") {
   const auto backend = [](const std::vector<Assignment>& configured, const DraftRunnerOptions& options) {
     RuntimeContext context;
     must(context.publish(make_args(configured), Role::scheduler));
     return std::get<std::string>(*assigned(draft_args_overrides(context, {4096}, options), "exec.attention_backend"));
   };
-  const std::vector<Assignment> both{{"device.kind", "cuda"}, {"spec.draft_attention_backend", "cuda"}, {"exec.prefill_attention_backend", "auto"}};
+  const std::vector<Assignment> both{
+      {"device.kind", "cuda"}, {"spec.draft_attention_backend", "cuda"}, {"exec.prefill_attention_backend", "auto"}};
   CHECK(backend(both, {.attention_backend = "special"}) == "special");
   CHECK(backend(both, {}) == "cuda");
   CHECK(backend({{"exec.prefill_attention_backend", "cpu"}}, {}) == "cpu");

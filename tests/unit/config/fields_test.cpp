@@ -99,17 +99,16 @@ TEST_CASE("contradictory fields are named as a pair") {
     std::vector<std::pair<FieldId, FieldValue>> values;
     FieldId first, second;
   };
-  const Case one = GENERATE(
-      Case{{{FieldId::require_drafter, true}}, FieldId::algorithm, FieldId::require_drafter},
-      Case{{{FieldId::draft_tokens, 4}, {FieldId::draft_depth, 5}}, FieldId::draft_tokens, FieldId::draft_depth},
-      Case{{{FieldId::algorithm, "x"}, {FieldId::max_batch_rows, 8}}, FieldId::max_batch_rows, FieldId::draft_tokens},
-      Case{{{FieldId::ranks, 2}}, FieldId::backend, FieldId::ranks},
-      Case{{{FieldId::backend, "nccl"}}, FieldId::kind, FieldId::backend},
-      Case{{{FieldId::backend, "mpi"}, {FieldId::kind, "cuda"}}, FieldId::kind, FieldId::backend},
-      Case{{{FieldId::attention_backend, "cuda"}}, FieldId::kind, FieldId::attention_backend},
-      Case{{{FieldId::prefill_attention_backend, "cuda"}}, FieldId::kind, FieldId::prefill_attention_backend},
-      Case{{{FieldId::decode_attention_backend, "cuda"}}, FieldId::kind, FieldId::decode_attention_backend},
-      Case{{{FieldId::draft_attention_backend, "cuda"}}, FieldId::draft_device, FieldId::draft_attention_backend});
+  const Case one = GENERATE(Case{{{FieldId::require_drafter, true}}, FieldId::algorithm, FieldId::require_drafter},
+                            Case{{{FieldId::draft_tokens, 4}, {FieldId::draft_depth, 5}}, FieldId::draft_tokens, FieldId::draft_depth},
+                            Case{{{FieldId::algorithm, "x"}, {FieldId::max_batch_rows, 8}}, FieldId::max_batch_rows, FieldId::draft_tokens},
+                            Case{{{FieldId::ranks, 2}}, FieldId::backend, FieldId::ranks},
+                            Case{{{FieldId::backend, "nccl"}}, FieldId::kind, FieldId::backend},
+                            Case{{{FieldId::backend, "mpi"}, {FieldId::kind, "cuda"}}, FieldId::kind, FieldId::backend},
+                            Case{{{FieldId::attention_backend, "cuda"}}, FieldId::kind, FieldId::attention_backend},
+                            Case{{{FieldId::prefill_attention_backend, "cuda"}}, FieldId::kind, FieldId::prefill_attention_backend},
+                            Case{{{FieldId::decode_attention_backend, "cuda"}}, FieldId::kind, FieldId::decode_attention_backend},
+                            Case{{{FieldId::draft_attention_backend, "cuda"}}, FieldId::draft_device, FieldId::draft_attention_backend});
   Namespaces values;
   for (const auto& [id, value] : one.values) set(values, id, value);
   const auto found = contradictions(values);

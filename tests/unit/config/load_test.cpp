@@ -44,8 +44,10 @@ CommandLine parse_line(std::vector<std::string> words, const std::vector<Namespa
 
 TEST_CASE("later sources win: default, files in order, environment, command line") {
   const Folder folder;
-  const std::string a = folder.write("a.toml", "[spec]\ndraft_tokens = 1\ndraft_depth = 1\nproposal_deadline_us = 1\nbreaker_strikes = 1\n");
-  const std::string b = folder.write("b.toml", "[spec]\ndraft_depth = 2\nproposal_deadline_us = 2\nbreaker_strikes = 2\ndraft_tokens = 5\n");
+  const std::string a =
+      folder.write("a.toml", "[spec]\ndraft_tokens = 1\ndraft_depth = 1\nproposal_deadline_us = 1\nbreaker_strikes = 1\n");
+  const std::string b =
+      folder.write("b.toml", "[spec]\ndraft_depth = 2\nproposal_deadline_us = 2\nbreaker_strikes = 2\ndraft_tokens = 5\n");
   const ServerArgs args = must_load({.command_line = set_items({{"spec.breaker_strikes", "4"}}, {a, b}),
                                      .environment = {{"OUTRIDER_SPEC_PROPOSAL_DEADLINE_US", "3"}, {"OUTRIDER_SPEC_BREAKER_STRIKES", "3"}}});
   CHECK(args.values().spec.law == "auto");
@@ -66,7 +68,8 @@ TEST_CASE("later sources win: default, files in order, environment, command line
 
 TEST_CASE("OUTRIDER_ISA sets the instruction set, and contradicting variables are an error") {
   CHECK(must_load({.command_line = {}, .environment = {{"OUTRIDER_ISA", "avx2"}}}).values().device.isa == "avx2");
-  CHECK(must_load({.command_line = {}, .environment = {{"OUTRIDER_ISA", "avx2"}, {"OUTRIDER_DEVICE_ISA", "avx2"}}}).values().device.isa == "avx2");
+  CHECK(must_load({.command_line = {}, .environment = {{"OUTRIDER_ISA", "avx2"}, {"OUTRIDER_DEVICE_ISA", "avx2"}}}).values().device.isa ==
+        "avx2");
   CHECK_THAT(refusal({.command_line = {}, .environment = {{"OUTRIDER_ISA", "avx2"}, {"OUTRIDER_DEVICE_ISA", "scalar"}}}),
              Contains("device.isa is also set, to another value, by environment OUTRIDER_ISA"));
 }
@@ -74,7 +77,8 @@ TEST_CASE("OUTRIDER_ISA sets the instruction set, and contradicting variables ar
 TEST_CASE("an environment value that does not parse and a mistyped variable are errors; other OUTRIDER_ variables are not ours") {
   CHECK(refusal({.command_line = {}, .environment = {{"OUTRIDER_SPEC_DRAFT_TOKENS", "many"}}}) ==
         "environment OUTRIDER_SPEC_DRAFT_TOKENS: expected an integer from 1 to 1024 (tokens) for spec.draft_tokens, found \"many\"");
-  CHECK_THAT(refusal({.command_line = {}, .environment = {{"OUTRIDER_SPEC_DRAFT_TOKNS", "4"}}}), Contains("did you mean 'OUTRIDER_SPEC_DRAFT_TOKENS'?"));
+  CHECK_THAT(refusal({.command_line = {}, .environment = {{"OUTRIDER_SPEC_DRAFT_TOKNS", "4"}}}),
+             Contains("did you mean 'OUTRIDER_SPEC_DRAFT_TOKENS'?"));
   must_load({.command_line = {}, .environment = {{"OUTRIDER_MODELS", "/somewhere"}, {"OUTRIDER_LONG", "1"}}});
 }
 
@@ -88,9 +92,10 @@ TEST_CASE("the process's environment is read by prefix") {
 
 TEST_CASE("every field that is not secret has an option, and the options give --config, --set and typed values") {
   const Folder folder;
-  const std::string a = folder.write("a.toml", "[memory]\nkv_type = \"f16\"\n"), b = folder.write("b.toml", "[memory]\nkv_type = \"f32\"\n");
-  const CommandLine line = parse_line({"--config", a, b, "--set", "spec.draft_tokens=4", "--set", "law=greedy", "--drafter", "ngram", "--model", "m.gguf",
-                                       "--threads", "3", "--no-tree", "--require-drafter"});
+  const std::string a = folder.write("a.toml", "[memory]\nkv_type = \"f16\"\n"),
+                    b = folder.write("b.toml", "[memory]\nkv_type = \"f32\"\n");
+  const CommandLine line = parse_line({"--config", a, b, "--set", "spec.draft_tokens=4", "--set", "law=greedy", "--drafter", "ngram",
+                                       "--model", "m.gguf", "--threads", "3", "--no-tree", "--require-drafter"});
   const ServerArgs args = must_load({.command_line = line, .environment = {}});
   CHECK(args.values().memory.kv_type == "f32");
   CHECK(args.values().spec.draft_tokens == 4);
@@ -129,7 +134,8 @@ TEST_CASE("a secret is not taken from the command line, which others can read") 
 }
 
 TEST_CASE("--set names unknown keys with the nearest one") {
-  CHECK_THAT(refusal({.command_line = set_items({{"spec.draft_tokenz", "4"}}), .environment = {}}), Contains("did you mean 'spec.draft_tokens'?"));
+  CHECK_THAT(refusal({.command_line = set_items({{"spec.draft_tokenz", "4"}}), .environment = {}}),
+             Contains("did you mean 'spec.draft_tokens'?"));
   CHECK_THAT(refusal({.command_line = set_items({{"draft_tokenz", "4"}}), .environment = {}}), Contains("did you mean 'draft_tokens'?"));
   CHECK_THAT(refusal({.command_line = set_items({{"memory.kv_type", "f23"}}), .environment = {}}), Contains("did you mean 'f32'?"));
 }
@@ -149,9 +155,12 @@ files = ["x", "y"]
 law = "/data/law.txt"
 code = "/data/code.txt"
 )");
-  const std::string b = folder.write("b.toml", "drafter.ngram.max_n = 6\ndrafter.other.library = \"o.so\"\ndrafter.ngram.corpora.law = \"/data/new.txt\"\n");
-  const ServerArgs args = must_load({.command_line = set_items({{"drafter.ngram.rate", "0.25"}, {"drafter.ngram.label", "plain words"},
-                                                                {"drafter.ngram.files", "[\"z\"]"}, {"drafter.ngram.corpora.extra", "/e"}},
+  const std::string b =
+      folder.write("b.toml", "drafter.ngram.max_n = 6\ndrafter.other.library = \"o.so\"\ndrafter.ngram.corpora.law = \"/data/new.txt\"\n");
+  const ServerArgs args = must_load({.command_line = set_items({{"drafter.ngram.rate", "0.25"},
+                                                                {"drafter.ngram.label", "plain words"},
+                                                                {"drafter.ngram.files", "[\"z\"]"},
+                                                                {"drafter.ngram.corpora.extra", "/e"}},
                                                                {a, b}),
                                      .environment = {}});
   CHECK(args.plugin_paths == std::vector<std::string>{"/opt/a", "/opt/b"});
@@ -187,8 +196,10 @@ code = "/data/code.txt"
 }
 
 TEST_CASE("plugins.paths can be set from the command line, as one folder or as a list") {
-  CHECK(must_load({.command_line = set_items({{"plugins.paths", "/opt/x"}}), .environment = {}}).plugin_paths == std::vector<std::string>{"/opt/x"});
-  CHECK(must_load({.command_line = set_items({{"plugins.paths", "[\"/a\", \"/b\"]"}}), .environment = {}}).plugin_paths == std::vector<std::string>{"/a", "/b"});
+  CHECK(must_load({.command_line = set_items({{"plugins.paths", "/opt/x"}}), .environment = {}}).plugin_paths ==
+        std::vector<std::string>{"/opt/x"});
+  CHECK(must_load({.command_line = set_items({{"plugins.paths", "[\"/a\", \"/b\"]"}}), .environment = {}}).plugin_paths ==
+        std::vector<std::string>{"/a", "/b"});
 }
 
 TEST_CASE("a value after --set that tries to be more than one value stays a text") {
@@ -217,7 +228,8 @@ TEST_CASE("threads = 0 becomes the number of cores, and a number that was given 
 
 TEST_CASE("faults of files, environment, command line and contradictions come in one report") {
   const Folder folder;
-  const std::string a = folder.write("a.toml", "[spec]\ndraft_tokns = 4\nlaw = \"gredy\"\n"), b = folder.write("b.toml", "[parallel]\nranks = 2\n");
+  const std::string a = folder.write("a.toml", "[spec]\ndraft_tokns = 4\nlaw = \"gredy\"\n"),
+                    b = folder.write("b.toml", "[parallel]\nranks = 2\n");
   const LoadOutcome outcome = load_all({.command_line = set_items({{"spec.tree", "maybe"}}, {a, b, folder / "missing.toml"}),
                                         .environment = {{"OUTRIDER_MEMORY_KV_TOKENS", "-1"}}});
   CHECK_FALSE(outcome.args.has_value());
@@ -227,10 +239,12 @@ TEST_CASE("faults of files, environment, command line and contradictions come in
   CHECK_THAT(outcome.faults[2].text(), Contains("missing.toml: expected a TOML file, found none that can be opened: No such file"));
   CHECK_THAT(outcome.faults[3].text(), Contains("OUTRIDER_MEMORY_KV_TOKENS"));
   CHECK_THAT(outcome.faults[4].text(), Contains("option --set spec.tree"));
-  CHECK(outcome.faults[5].text() == b + ":2:9: parallel.ranks is more than 1, and parallel.backend is \"none\"\n"
+  CHECK(outcome.faults[5].text() == b +
+                                        ":2:9: parallel.ranks is more than 1, and parallel.backend is \"none\"\n"
                                         "  2 | ranks = 2\n"
                                         "    |         ^\n"
-                                        "  parallel.backend is \"none\" (default); parallel.ranks is 2 (" + b + ":2:9)");
+                                        "  parallel.backend is \"none\" (default); parallel.ranks is 2 (" +
+                                        b + ":2:9)");
 }
 
 TEST_CASE("a contradiction is not blamed on a field that has a fault of its own") {

@@ -90,7 +90,8 @@ TEST_CASE("config show as JSON gives each value with its origin") {
 
 TEST_CASE("no report prints a secret") {
   const Folder folder;
-  const ServerArgs args = loaded(folder.write("a.toml", "[drafter.mine]\nupstream_password = \"hunter2\"\n"), {{"OUTRIDER_SERVING_API_KEY", "s3cret"}});
+  const ServerArgs args =
+      loaded(folder.write("a.toml", "[drafter.mine]\nupstream_password = \"hunter2\"\n"), {{"OUTRIDER_SERVING_API_KEY", "s3cret"}});
   const ServerArgs other = loaded(folder.write("b.toml", ""), {{"OUTRIDER_SERVING_API_KEY", "0ther"}});
   std::ostringstream all;
   for (const Format format : {Format::text, Format::json}) {
@@ -106,10 +107,13 @@ TEST_CASE("config explain gives every step of a value's way, the one in force fi
   const std::string file = folder.write("a.toml", "[spec]\ndraft_tokens = 5\n");
   std::ostringstream out;
   CHECK(write_explain(out, loaded(file, {{"OUTRIDER_SPEC_DRAFT_TOKENS", "6"}}), {"draft_tokens"}, Format::text).ok());
-  CHECK(out.str() == "spec.draft_tokens = 6\n"
-                     "  from environment OUTRIDER_SPEC_DRAFT_TOKENS: 6\n"
-                     "  over " + file + ":2:16: 5\n"
-                     "  over default: 8\n");
+  CHECK(out.str() ==
+        "spec.draft_tokens = 6\n"
+        "  from environment OUTRIDER_SPEC_DRAFT_TOKENS: 6\n"
+        "  over " +
+            file +
+            ":2:16: 5\n"
+            "  over default: 8\n");
   std::ostringstream none;
   const auto refused = write_explain(none, ServerArgs(), {"draft_tokns"}, Format::text);
   REQUIRE_FALSE(refused.ok());
@@ -124,13 +128,14 @@ TEST_CASE("config explain of a draft copy names the step that set each value") {
   REQUIRE(copy.ok());
   std::ostringstream out;
   CHECK(write_explain(out, **copy, {"memory.kv_type", "context_length"}, Format::text).ok());
-  CHECK(out.str() == "memory.kv_type = \"f32\"\n"
-                     "  from draft copy: spec.draft_kv_type: \"f32\"\n"
-                     "  over override kv gate: \"f16\"\n"
-                     "  over default: \"auto\"\n"
-                     "model.context_length = 4096\n"
-                     "  from draft copy: the target's context length: 4096\n"
-                     "  over default: 0\n");
+  CHECK(out.str() ==
+        "memory.kv_type = \"f32\"\n"
+        "  from draft copy: spec.draft_kv_type: \"f32\"\n"
+        "  over override kv gate: \"f16\"\n"
+        "  over default: \"auto\"\n"
+        "model.context_length = 4096\n"
+        "  from draft copy: the target's context length: 4096\n"
+        "  over default: 0\n");
   std::ostringstream json;
   CHECK(write_explain(json, **copy, {"kv_type"}, Format::json).ok());
   CHECK(Json::parse(json.str())["memory.kv_type"]["steps"][1]["origin"]["kind"] == "override");
@@ -142,9 +147,10 @@ TEST_CASE("config diff names what changes and what needs a restart") {
   const ServerArgs b = loaded(folder.write("b.toml", "[spec]\ndraft_tokens = 6\n[memory]\nkv_type = \"f32\"\n[drafter.x]\nn = 2\n"));
   std::ostringstream out;
   write_diff(out, a, b, Format::text);
-  CHECK(out.str() == "memory.kv_type: \"auto\" -> \"f32\"  (needs a restart)\n"
-                     "spec.draft_tokens: 5 -> 6  (on reload)\n"
-                     "drafter.x: one table -> another  (needs a restart)\n");
+  CHECK(out.str() ==
+        "memory.kv_type: \"auto\" -> \"f32\"  (needs a restart)\n"
+        "spec.draft_tokens: 5 -> 6  (on reload)\n"
+        "drafter.x: one table -> another  (needs a restart)\n");
   std::ostringstream same;
   write_diff(same, a, a, Format::text);
   CHECK(same.str() == "no difference\n");

@@ -51,11 +51,23 @@ class Sequence {
   void run(int steps, int depth) {
     for (int i = 0; i < steps; ++i) {
       switch (pick(9)) {
-        case 0: publish(false); break;
-        case 1: publish(true); break;
-        case 2: case 3: case 4: override(false); break;
-        case 5: override(true); break;
-        case 6: window(depth); break;
+        case 0:
+          publish(false);
+          break;
+        case 1:
+          publish(true);
+          break;
+        case 2:
+        case 3:
+        case 4:
+          override(false);
+          break;
+        case 5:
+          override(true);
+          break;
+        case 6:
+          window(depth);
+          break;
         case 7:
           context_.reset();
           model_.stack.back() = {};
@@ -72,9 +84,10 @@ class Sequence {
   int pick(int n) { return static_cast<int>(random_() % static_cast<unsigned>(n)); }
 
   std::vector<Assignment> assignments() {
-    static const std::vector<Assignment> kAll{{"spec.draft_tokens", 3}, {"spec.draft_tokens", 0}, {"kv_type", "f32"}, {"kv_type", "f16"}, {"spec.tree", false},
-                                              {"spec.tree", "no"}, {"spec.nothing", 1}, {"model.name", "n"}, {"model.name", FieldValue()}, {"spec.draft_depth", 7},
-                                              {"parallel.ranks", 2}, {"memory.kv_tokens", 4096}};
+    static const std::vector<Assignment> kAll{{"spec.draft_tokens", 3}, {"spec.draft_tokens", 0}, {"kv_type", "f32"},
+                                              {"kv_type", "f16"},       {"spec.tree", false},     {"spec.tree", "no"},
+                                              {"spec.nothing", 1},      {"model.name", "n"},      {"model.name", FieldValue()},
+                                              {"spec.draft_depth", 7},  {"parallel.ranks", 2},    {"memory.kv_tokens", 4096}};
     std::vector<Assignment> some;
     for (int i = pick(4); i > 0; --i) some.push_back(kAll[static_cast<size_t>(pick(static_cast<int>(kAll.size())))]);
     return some;
@@ -92,8 +105,8 @@ class Sequence {
   }
 
   void publish(bool elsewhere) {
-    static const std::vector<std::shared_ptr<const ServerArgs>> kArgs{make_args(), make_args({{"spec.draft_tokens", 5}}), make_args({{"kv_type", "f16"}}),
-                                                                      make_args({{"parallel.ranks", 3}})};
+    static const std::vector<std::shared_ptr<const ServerArgs>> kArgs{make_args(), make_args({{"spec.draft_tokens", 5}}),
+                                                                      make_args({{"kv_type", "f16"}}), make_args({{"parallel.ranks", 3}})};
     const auto& args = kArgs[static_cast<size_t>(pick(4))];
     const Role role = static_cast<Role>(1 + pick(5));
     at(elsewhere, [&](Model::State& state) {

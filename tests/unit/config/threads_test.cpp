@@ -21,7 +21,8 @@ TEST_CASE("with readers and writers running, no reader sees a window's value, no
   constexpr int64_t kWrites = 500;
 
   RuntimeContext context;
-  must(context.publish(make_args({{"spec.draft_load_format", "gguf"}, {"model.name", "target"}, {"spec.breaker_strikes", 1}}), Role::server));
+  must(context.publish(make_args({{"spec.draft_load_format", "gguf"}, {"model.name", "target"}, {"spec.breaker_strikes", 1}}),
+                       Role::server));
   std::atomic<bool> stop{false};
   std::atomic<int64_t> leaks{0}, refused{0}, reads{0};
   std::vector<std::thread> readers, writers;
@@ -57,7 +58,8 @@ TEST_CASE("with readers and writers running, no reader sees a window's value, no
         const auto window = context.preserve_config();
         if (!copy.ok() || !context.publish(*copy, Role::draft).ok()) ++refused;
         if (!context.override("draft", {{"model.name", "draft"}}).ok()) ++refused;
-        if (context.get_model().name != "draft" || context.get_model().load_format != "gguf" || context.get_model().context_length != 4096) ++leaks;
+        if (context.get_model().name != "draft" || context.get_model().load_format != "gguf" || context.get_model().context_length != 4096)
+          ++leaks;
         if (context.overrides_log().size() != 1) ++leaks;
         if (i % 8 == 0) {
           std::thread task([&, handle = context.capture()] {

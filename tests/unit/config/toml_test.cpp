@@ -1,6 +1,5 @@
 // TOML's corners, and the report of what is wrong, word for word.
 #include "config/toml_reader.hpp"
-
 #include "support.hpp"
 
 using namespace outrider;
@@ -70,7 +69,8 @@ a.toml:13:8: expected a text that is not empty for model.path, found 7
 
 TEST_CASE("faults of syntax say what to do") {
   CHECK_THAT(report("[model]\npath = \"C:\\stuff\"\n"), Contains("a backslash begins an escape") && Contains("a.toml:2:12"));
-  CHECK(report("[spec]\ntree = true\n  tree = false\n") == "a.toml:3:3: not TOML: duplicate key 'tree'\n  3 |   tree = false\n    |   ^\n  a key or table may stand once in a file\n");
+  CHECK(report("[spec]\ntree = true\n  tree = false\n") ==
+        "a.toml:3:3: not TOML: duplicate key 'tree'\n  3 |   tree = false\n    |   ^\n  a key or table may stand once in a file\n");
   CHECK_THAT(report("[spec]\n[spec]\n"), Contains("a.toml:2:1: not TOML: duplicate key 'spec'"));
   CHECK_THAT(report("[spec]\ndraft_tokens = 012\n"), Contains("without leading zeros"));
   CHECK_THAT(report("[spec]\ntree = True\n"), Contains("booleans are written true and false"));
@@ -88,7 +88,8 @@ TEST_CASE("one fault of syntax does not hide the others of the file") {
 }
 
 TEST_CASE("dotted keys, inline tables and quoted keys are the tables they stand for") {
-  const FileContents contents = read_toml("a.toml", "spec.draft_tokens = 4\n\"model\" = { path = 'm.gguf', \"name\" = \"n\" }\nmemory.\"kv_type\" = \"f32\"\n");
+  const FileContents contents =
+      read_toml("a.toml", "spec.draft_tokens = 4\n\"model\" = { path = 'm.gguf', \"name\" = \"n\" }\nmemory.\"kv_type\" = \"f32\"\n");
   CHECK(contents.faults.empty());
   REQUIRE(contents.settings.size() == 4);
   for (const Write& one : contents.settings) {
@@ -174,9 +175,10 @@ TEST_CASE("a missing file, a folder and an enormous file are refused with the re
 
 TEST_CASE("a secret on a faulty line is not shown") {
   const std::string secret = "s3cret";
-  for (const std::string text : {"[serving]\napi_key = 's3cret' x\nprt = 1\n", "serving = { api_key = \"s3cret\", prt = 1 }\n", "[serving]\n\"api_key\" = [ \"s3cret\" ]\n",
-                                  "[serving]\napi_key = \"\"\"\ns3cret \\q\n\"\"\"\n", "[serving]\napi_key = s3cret\n", "[serving]\napi_key = [\n's3cret' 2\n]\n",
-                                  "[drafter.x]\nauth_token = { a = \"s3cret\" }\n", "[serving]\napi_key = 1979\n"}) {
+  for (const std::string text :
+       {"[serving]\napi_key = 's3cret' x\nprt = 1\n", "serving = { api_key = \"s3cret\", prt = 1 }\n",
+        "[serving]\n\"api_key\" = [ \"s3cret\" ]\n", "[serving]\napi_key = \"\"\"\ns3cret \\q\n\"\"\"\n", "[serving]\napi_key = s3cret\n",
+        "[serving]\napi_key = [\n's3cret' 2\n]\n", "[drafter.x]\nauth_token = { a = \"s3cret\" }\n", "[serving]\napi_key = 1979\n"}) {
     INFO(text);
     const std::string shown = report(text);
     CHECK_FALSE(shown.empty());

@@ -1,6 +1,7 @@
 #include "scheduler/planner.hpp"
 
 #include <catch2/catch.hpp>
+#include <cmath>
 
 using namespace outrider::scheduler;
 
@@ -55,4 +56,30 @@ TEST_CASE("the cost beyond the curve's end goes on along its slope") {
   CHECK(planner.cost(1) == 1.0);
   CHECK(planner.cost(4) == 2.5);
   CHECK(planner.cost(6) == Approx(3.5));
+}
+
+TEST_CASE("joint chances multiply along each path, and a draft without estimates has none") {
+  const outrider::verify::DraftTree tree{{1, 2, 3}, {-1, 0, -1}, {std::log(0.5F), std::log(0.5F), std::log(0.25F)}};
+  const auto chances = joint_chances(tree);
+  REQUIRE(chances.size() == 3);
+  CHECK(chances[0] == Approx(0.5));
+  CHECK(chances[1] == Approx(0.25));
+  CHECK(chances[2] == Approx(0.25));
+  CHECK(joint_chances({{1}, {-1}, {}}).empty());
+}
+
+TEST_CASE("a draft is cut where the next node costs more than it brings") {
+  const DraftPlanner planner({0, 1, 1.2, 1.4, 1.6, 1.8});
+  CHECK(planner.worth({0.9, 0.8, 0.7, 0.6}, 1.0, 0, 0) == 4);
+  CHECK(planner.worth({0.9, 0.8, 0.1, 0.1}, 1.0, 0, 0) == 2);
+  CHECK(planner.worth({0.1, 0.05}, 1.0, 0, 0) == 0);
+  CHECK(planner.worth({0.9, 0.8, 0.7, 0.6}, 0.1, 0, 0) == 0);  // estimates that never come true
+  CHECK(planner.worth({}, 1.0, 0, 0) == 0);
+}
+
+TEST_CASE("calibration goes to the share of the estimates that came true") {
+  Calibration calibration;
+  CHECK(calibration.factor() == Approx(1.0));
+  for (int i = 0; i < 200; ++i) calibration.record(4.0, 2);
+  CHECK(calibration.factor() == Approx(0.5).margin(0.05));
 }

@@ -8,9 +8,10 @@
 #include "outrider/plugin.h"
 #include "outrider/sdk/host.hpp"
 
+#pragma GCC visibility push(hidden)
 namespace outrider {
 namespace sdk {
-inline namespace v0_1 OUTRIDER_SDK_HIDDEN {
+inline namespace v0_1 {
 
 // A pointer with its length (std::span is C++20).
 template <class T>
@@ -43,7 +44,7 @@ struct Item {
   View<const int32_t> tokens;  // prompt and output so far; the last one is the root
   uint32_t new_count;          // how many at the end are new
   uint32_t max_nodes, max_depth;
-  bool chain;                  // the draft must not branch
+  bool chain;  // the draft must not branch
 };
 
 struct Verified {
@@ -97,6 +98,7 @@ class BatchOf {
   outrider_propose_batch& batch_;
 };
 
-}  // inline namespace v0_1
+}  // namespace v0_1
 }  // namespace sdk
 }  // namespace outrider
+#pragma GCC visibility pop

@@ -9,11 +9,11 @@
 #include "outrider/plugin.h"
 
 #define OUTRIDER_SDK_VERSION "0.1.0"
-#define OUTRIDER_SDK_HIDDEN __attribute__((visibility("hidden")))
 
+#pragma GCC visibility push(hidden)
 namespace outrider {
 namespace sdk {
-inline namespace v0_1 OUTRIDER_SDK_HIDDEN {
+inline namespace v0_1 {
 
 // What a plugin throws to end a call with a status and a text. It is caught before the border.
 class Error : public std::exception {
@@ -125,6 +125,7 @@ constexpr outrider_option choice_option(const char* key, const char* default_tex
   return {sizeof(outrider_option), OUTRIDER_OPTION_CHOICE, flags, 0, key, help, default_text, nullptr, 0, 0, choices};
 }
 
-}  // inline namespace v0_1
+}  // namespace v0_1
 }  // namespace sdk
 }  // namespace outrider
+#pragma GCC visibility pop

@@ -14,9 +14,10 @@
 #include "outrider/sdk/draft.hpp"
 #include "outrider/sdk/host.hpp"
 
+#pragma GCC visibility push(hidden)
 namespace outrider {
 namespace sdk {
-inline namespace v0_1 OUTRIDER_SDK_HIDDEN {
+inline namespace v0_1 {
 
 inline outrider_status fail(outrider_error* error, outrider_status status, const char* message) noexcept {
   if (error != nullptr && error->struct_size >= sizeof(outrider_error)) {
@@ -43,16 +44,23 @@ outrider_status guarded(outrider_error* error, Work&& work) noexcept {
 }
 
 // Which of the optional members a class has.
-template <class T> using options_of = decltype(T::options);
-template <class T> using require_of =
+template <class T>
+using options_of = decltype(T::options);
+template <class T>
+using require_of =
     decltype(T::require(std::declval<const Config&>(), std::declval<const outrider_model_info&>(), std::declval<outrider_requirements&>()));
-template <class T> using corpora_of = decltype(std::declval<T&>().remove_corpus(""));
-template <class T> using reconfigure_of = decltype(std::declval<T&>().reconfigure(std::declval<const Config&>()));
-template <class W> using save_of = decltype(std::declval<W&>().save(std::declval<const typename W::Request&>()));
-template <class W> using truncate_of = decltype(std::declval<W&>().truncate(std::declval<typename W::Request&>(), 0U));
-template <class W> using verified_of =
-    decltype(std::declval<W&>().on_verified(std::declval<typename W::Request&>(), std::declval<const Verified&>()));
-template <class W> using batch_of = decltype(std::declval<W&>().propose(std::declval<BatchOf<typename W::Request>&>()));
+template <class T>
+using corpora_of = decltype(std::declval<T&>().remove_corpus(""));
+template <class T>
+using reconfigure_of = decltype(std::declval<T&>().reconfigure(std::declval<const Config&>()));
+template <class W>
+using save_of = decltype(std::declval<W&>().save(std::declval<const typename W::Request&>()));
+template <class W>
+using truncate_of = decltype(std::declval<W&>().truncate(std::declval<typename W::Request&>(), 0U));
+template <class W>
+using verified_of = decltype(std::declval<W&>().on_verified(std::declval<typename W::Request&>(), std::declval<const Verified&>()));
+template <class W>
+using batch_of = decltype(std::declval<W&>().propose(std::declval<BatchOf<typename W::Request>&>()));
 
 template <template <class> class Member, class T, class = void>
 struct has : std::false_type {};
@@ -67,7 +75,8 @@ class Tables {
 
   // What stands behind the handles. The host is kept since worker_create needs it to read the configuration.
   struct DrafterBox {
-    DrafterBox(const outrider_host* h, const outrider_config* c, const outrider_model_info& m) : host(h), drafter(host, Config(host, c), m) {}
+    DrafterBox(const outrider_host* h, const outrider_config* c, const outrider_model_info& m)
+        : host(h), drafter(host, Config(host, c), m) {}
     Host host;
     D drafter;
   };
@@ -97,8 +106,10 @@ class Tables {
   static outrider_status require(const outrider_host* host, const outrider_config* config, const outrider_model_info* model,
                                  outrider_requirements* out, outrider_error* error) noexcept {
     return guarded(error, [&] {
-      if constexpr (has<require_of, D>::value) D::require(Config(Host(host), config), *model, *out);
-      else static_cast<void>(host), static_cast<void>(config), static_cast<void>(model), static_cast<void>(out);
+      if constexpr (has<require_of, D>::value)
+        D::require(Config(Host(host), config), *model, *out);
+      else
+        static_cast<void>(host), static_cast<void>(config), static_cast<void>(model), static_cast<void>(out);
       return OUTRIDER_OK;
     });
   }
@@ -170,8 +181,10 @@ class Tables {
 
   static outrider_status truncate(outrider_worker* handle, outrider_request* req, uint32_t count, outrider_error* error) noexcept {
     return guarded(error, [&] {
-      if constexpr (has<truncate_of, Worker>::value) worker(handle).truncate(request(req), count);
-      else static_cast<void>(handle), static_cast<void>(req), static_cast<void>(count);
+      if constexpr (has<truncate_of, Worker>::value)
+        worker(handle).truncate(request(req), count);
+      else
+        static_cast<void>(handle), static_cast<void>(req), static_cast<void>(count);
       return OUTRIDER_OK;
     });
   }
@@ -214,8 +227,10 @@ class Tables {
   static outrider_status add_corpus(outrider_drafter* handle, const char* name, const int32_t* tokens, uint64_t count,
                                     outrider_error* error) noexcept {
     return guarded(error, [&] {
-      if constexpr (has<corpora_of, D>::value) drafter(handle).add_corpus(name, View<const int32_t>(tokens, static_cast<size_t>(count)));
-      else static_cast<void>(handle), static_cast<void>(name), static_cast<void>(tokens), static_cast<void>(count);
+      if constexpr (has<corpora_of, D>::value)
+        drafter(handle).add_corpus(name, View<const int32_t>(tokens, static_cast<size_t>(count)));
+      else
+        static_cast<void>(handle), static_cast<void>(name), static_cast<void>(tokens), static_cast<void>(count);
       return OUTRIDER_OK;
     });
   }
@@ -249,21 +264,36 @@ class Tables {
     return status;
   }
 
-  static constexpr outrider_drafter_1 kDrafter = {
-      sizeof(outrider_drafter_1), 0, options, nullptr, require, create, destroy, worker_create, worker_destroy, request_begin, propose,
-      has<verified_of, Worker>::value ? on_verified : nullptr, has<truncate_of, Worker>::value ? truncate : nullptr, request_end};
+  static constexpr outrider_drafter_1 kDrafter = {sizeof(outrider_drafter_1),
+                                                  0,
+                                                  options,
+                                                  nullptr,
+                                                  require,
+                                                  create,
+                                                  destroy,
+                                                  worker_create,
+                                                  worker_destroy,
+                                                  request_begin,
+                                                  propose,
+                                                  has<verified_of, Worker>::value ? on_verified : nullptr,
+                                                  has<truncate_of, Worker>::value ? truncate : nullptr,
+                                                  request_end};
   static constexpr outrider_state_1 kStateTable = {sizeof(outrider_state_1), 0, save, can_load, load};
   static constexpr outrider_corpora_1 kCorpora = {sizeof(outrider_corpora_1), 0, add_corpus, remove_corpus};
   static constexpr outrider_reconfigure_1 kReconfigure = {sizeof(outrider_reconfigure_1), 0, reconfigure};
 
  public:
   static constexpr const char* state_format() {
-    if constexpr (kState) return D::state_format;
-    else return "";
+    if constexpr (kState)
+      return D::state_format;
+    else
+      return "";
   }
   static constexpr uint32_t state_version() {
-    if constexpr (kState) return D::state_version;
-    else return 0;
+    if constexpr (kState)
+      return D::state_version;
+    else
+      return 0;
   }
 
   static const void* query(const char* id) noexcept {
@@ -275,6 +305,7 @@ class Tables {
   }
 };
 
-}  // inline namespace v0_1
+}  // namespace v0_1
 }  // namespace sdk
 }  // namespace outrider
+#pragma GCC visibility pop
