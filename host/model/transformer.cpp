@@ -1,6 +1,7 @@
 #include "model/transformer.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cassert>
 #include <cstring>
 
@@ -56,6 +57,7 @@ struct Transformer::Buffers {
   std::vector<kernels::AttentionRow> attention_rows;
   std::vector<int32_t> wanted_rows;
   kernels::AttentionScratch attention;
+  std::atomic<int64_t> next_item{0};  // of attention: items differ in length, so threads claim them one by one
 
   void ensure(const Architecture& a, const Batch& batch) {
     const size_t rows = batch.rows.size();
@@ -133,6 +135,7 @@ std::span<const float> Transformer::forward(const Batch& batch, KvCache& cache) 
       linear(worker, isa_, b.hidden_in,
              {{layer.q, &layer.q_bias, b.q.data()}, {layer.k, &layer.k_bias, b.k.data()}, {layer.v, &layer.v_bias, b.v.data()}});
       worker.barrier();
+      if (worker.index == 0) b.next_item.store(0, std::memory_order_relaxed);
       for (int64_t r = mine.begin; r < mine.end; ++r) {
         const BatchRow& row = batch.rows[r];
         const float* angles = rope_table_.row(row.position);
@@ -142,8 +145,9 @@ std::span<const float> Transformer::forward(const Batch& batch, KvCache& cache) 
         kernels::kv_store(isa_, kv, row.sequence->pages.data(), row.slot, k, b.v.data() + r * a.kv_size());
       }
       worker.barrier();
-      const auto items = worker.share(attention_items);
-      kernels::attention_partial(isa_, kv, shape, b.attention_rows, b.attention, worker.index, items.begin, items.end);
+      for (int64_t item; (item = b.next_item.fetch_add(1, std::memory_order_relaxed)) < attention_items;) {
+        kernels::attention_partial(isa_, kv, shape, b.attention_rows, b.attention, worker.index, item, item + 1);
+      }
       worker.barrier();
       kernels::attention_combine(isa_, kv, shape, b.attention_rows, b.attention, mine.begin, mine.end);
       b.attended_in.quantize(isa_, mine.begin, mine.end);

@@ -28,37 +28,52 @@ namespace {
 
 constexpr int32_t kCurveRows[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32};
 
-// The time of a pass over M rows relative to one row, measured on a short context; rows between the measured ones are interpolated, and
-// the curve is made monotonic, since a dip is noise. Takes about a tenth of a second on a small model.
-std::vector<double> measure_cost_curve(model::Transformer& target, model::KvCache& cache) {
+// Seconds of a pass over `rows` rows that each see `context` positions of (empty) cache: the best of two after one that warms buffers.
+double time_pass(model::Transformer& target, model::KvCache& cache, const model::KvSequence& sequence, int32_t rows, int32_t context) {
   using Clock = std::chrono::steady_clock;
-  constexpr int kRepeats = 2;
-  constexpr double kLongest = 0.25;  // seconds: a large model is measured up to fewer rows, and extrapolated
-  std::vector<double> curve{0, 1};
-  auto sequence = cache.reserve(kCurveRows[std::size(kCurveRows) - 1]);
-  if (!sequence) return curve;
+  model::Batch batch;
+  for (int32_t i = 0; i < rows; ++i) batch.add_contiguous(0, context + i, &sequence, true);
+  double best = 1e9;
+  for (int repeat = 0; repeat < 3; ++repeat) {
+    const auto start = Clock::now();
+    (void)target.forward(batch, cache);
+    if (repeat > 0) best = std::min(best, std::chrono::duration<double>(Clock::now() - start).count());
+  }
+  return best;
+}
+
+// Measures passes at a short context and at one of a thousand positions; row counts between the measured ones are interpolated, and both
+// curves are made monotonic, since a dip is noise. A fifth of a second on a small model; a large one is measured up to fewer rows.
+CostCurve measure_cost_curve(model::Transformer& target, model::KvCache& cache, int32_t context_length) {
+  constexpr double kLongest = 0.25;  // seconds
+  CostCurve curve;
+  const int32_t most_rows = kCurveRows[std::size(kCurveRows) - 1];
+  const int32_t context = std::min(1024, std::max(0, context_length - most_rows));
+  const auto sequence_or_none = cache.reserve(std::min(context_length, context + most_rows));
+  if (!sequence_or_none) return curve;
+  model::KvSequence sequence = *sequence_or_none;
   double one = 0, spent = 0;
+  int32_t measured = 0;
   for (const int32_t rows : kCurveRows) {
-    model::Batch batch;
-    for (int32_t i = 0; i < rows; ++i) batch.add_contiguous(0, i, &*sequence, true);
-    double best = 1e9;
-    for (int repeat = 0; repeat <= kRepeats; ++repeat) {  // the first one warms the buffers and the caches
-      const auto start = Clock::now();
-      (void)target.forward(batch, cache);
-      const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-      spent += seconds;
-      if (repeat > 0) best = std::min(best, seconds);
-    }
+    if (rows > sequence.capacity() - context) break;
+    const double near = time_pass(target, cache, sequence, rows, 0), far = time_pass(target, cache, sequence, rows, context);
+    spent += 3 * (near + far);
+    if (rows == 1) one = near;
+    const double cost = near / one, position = context > 0 ? std::max(0.0, far - near) / one / context : 0.0;
     if (rows == 1) {
-      one = best;
-      continue;
+      curve.a_position[1] = position;
+    } else {
+      const double cost_begin = curve.at_start.back(), position_begin = curve.a_position.back();
+      for (int32_t m = measured + 1; m <= rows; ++m) {
+        const double part = static_cast<double>(m - measured) / (rows - measured);
+        curve.at_start.push_back(cost_begin + std::max(0.0, cost - cost_begin) * part);
+        curve.a_position.push_back(position_begin + std::max(0.0, position - position_begin) * part);
+      }
     }
-    const auto from = static_cast<int32_t>(curve.size()) - 1;
-    const double begin = curve.back(), end = std::max(begin, best / one);
-    for (int32_t m = from + 1; m <= rows; ++m) curve.push_back(begin + (end - begin) * (m - from) / (rows - from));
+    measured = rows;
     if (spent > kLongest && rows >= 8) break;
   }
-  cache.release(*sequence);
+  cache.release(sequence);
   return curve;
 }
 
@@ -69,7 +84,7 @@ struct Engine::State {
   const text::Tokenizer& tokenizer;
   EngineOptions options;
   model::KvCache cache;
-  DraftPlanner planner{{0, 1}};
+  DraftPlanner planner{CostCurve{}};
   std::vector<std::unique_ptr<DrafterSlot>> drafters;
   std::string default_drafter = "none";
 
@@ -98,6 +113,7 @@ struct Engine::State {
   void start_drafter(Sequence& sequence);
   void drop_cancelled();
   void plan_and_propose();
+  static PassSetting setting_of(const Sequence& sequence, int32_t decoding);
   void propose_with(DrafterSlot& slot, int32_t decoding);
   void cut_to_worth(DrafterSlot& slot, Sequence& sequence, int32_t decoding);
   void build_batch();
@@ -127,7 +143,7 @@ Result<void> Engine::add_drafter(const std::string& name, std::unique_ptr<drafti
   if (state_->find_drafter(name) != nullptr) return Error{"drafter '" + name + "': the name is taken; choose another one"};
   if (state_->drafters.empty()) {
     state_->default_drafter = name;
-    state_->planner = DraftPlanner(measure_cost_curve(state_->target, state_->cache));
+    state_->planner = DraftPlanner(measure_cost_curve(state_->target, state_->cache, state_->options.context_length));
   }
   state_->drafters.push_back(std::make_unique<DrafterSlot>(DrafterSlot{name, std::move(drafter), {}, {}, false}));
   return {};
@@ -211,7 +227,7 @@ Result<std::vector<Completion>> Engine::complete(Request request) {
 
 int32_t Engine::context_length() const { return state_->options.context_length; }
 const model::Transformer& Engine::target() const { return state_->target; }
-const std::vector<double>& Engine::cost_curve() const { return state_->planner.curve(); }
+const std::vector<double>& Engine::cost_curve() const { return state_->planner.curve().at_start; }
 
 // ---- the step ------------------------------------------------------------------------------------------------------------------------------
 
@@ -295,13 +311,18 @@ void Engine::State::plan_and_propose() {
   for (const auto& slot : drafters) propose_with(*slot, decoding);
 }
 
+// Every other decoding request is counted as one row that yields one token; the contexts as the request's own.
+PassSetting Engine::State::setting_of(const Sequence& sequence, int32_t decoding) {
+  return {decoding - 1, static_cast<double>(decoding - 1), static_cast<double>(sequence.length())};
+}
+
 void Engine::State::propose_with(DrafterSlot& slot, int32_t decoding) {
   draft_requests.clear();
   for (const auto& sequence : running) {
     if (sequence->drafter != &slot || !sequence->decoding()) continue;
     const int32_t deepest = std::min(options.draft_depth, sequence->remaining() - 1);  // a draft beyond the output's end is of no use
     int32_t nodes = options.draft_tokens;
-    if (options.use_planner && !slot.gives_chances) nodes = planner.budget(sequence->history, slot.history, std::min(nodes, deepest), decoding - 1, decoding - 1);
+    if (options.use_planner && !slot.gives_chances) nodes = planner.budget(sequence->history, slot.history, std::min(nodes, deepest), setting_of(*sequence, decoding));
     if (nodes <= 0 || deepest <= 0) continue;
     draft_requests.push_back({sequence->id, sequence->tokens, sequence->new_tokens, nodes, deepest, {}});
     sequence->new_tokens = 0;
@@ -321,7 +342,7 @@ void Engine::State::cut_to_worth(DrafterSlot& slot, Sequence& sequence, int32_t 
   sequence.expected_correct = 0;
   if (chances.empty()) return;
   slot.gives_chances = true;
-  sequence.draft.truncate(planner.worth(chances, slot.calibration.factor(), decoding - 1, decoding - 1));
+  sequence.draft.truncate(planner.worth(chances, slot.calibration.factor(), setting_of(sequence, decoding)));
   chances.resize(static_cast<size_t>(sequence.draft.size()));
   for (const double chance : chances) sequence.expected_correct += chance;
   if (chances.empty()) slot.calibration.record(0, 0);  // forgets a little, so that a drafter once found wrong is tried again

@@ -44,34 +44,36 @@ std::vector<double> joint_chances(const verify::DraftTree& draft) {
   return chances;
 }
 
-int32_t DraftPlanner::worth(const std::vector<double>& chances, double factor, int32_t other_rows, double other_tokens) const {
-  double best = (other_tokens + 1) / cost(other_rows + 1) * kMargin, expected = 1;
+int32_t DraftPlanner::worth(const std::vector<double>& chances, double factor, const PassSetting& pass) const {
+  double best = (pass.other_tokens + 1) / curve_.cost(pass.other_rows + 1, pass.context) * kMargin, expected = 1;
   int32_t best_length = 0;
   for (size_t i = 0; i < chances.size(); ++i) {
     expected += std::min(1.0, chances[i] * factor);
     const auto length = static_cast<int32_t>(i) + 1;
-    const double speed = (other_tokens + expected) / cost(other_rows + 1 + length);
+    const double speed = (pass.other_tokens + expected) / curve_.cost(pass.other_rows + 1 + length, pass.context);
     if (speed > best) best = speed, best_length = length;
   }
   return best_length;
 }
 
-double DraftPlanner::cost(int32_t rows) const {
-  const auto last = static_cast<int32_t>(cost_.size()) - 1;
-  if (last < 1) return 1.0;
-  if (rows <= last) return cost_[static_cast<size_t>(std::max(rows, 1))];
-  const double slope = last > 1 ? (cost_[static_cast<size_t>(last)] - cost_[static_cast<size_t>(last / 2)]) / (last - last / 2) : 1.0;
-  return cost_[static_cast<size_t>(last)] + slope * (rows - last);
+double CostCurve::cost(int32_t rows, double context) const {
+  const auto along = [rows](const std::vector<double>& curve) {
+    const auto last = static_cast<int32_t>(curve.size()) - 1;
+    if (rows <= last) return curve[static_cast<size_t>(std::max(rows, 1))];
+    const double slope = last > 1 ? (curve[static_cast<size_t>(last)] - curve[static_cast<size_t>(last / 2)]) / (last - last / 2) : curve.back();
+    return curve.back() + slope * (rows - last);
+  };
+  return along(at_start) + context * along(a_position);
 }
 
-int32_t DraftPlanner::budget(const AcceptanceHistory& own, const AcceptanceHistory& all, int32_t most, int32_t other_rows, double other_tokens) const {
-  const double plain = (other_tokens + 1) / cost(other_rows + 1);
+int32_t DraftPlanner::budget(const AcceptanceHistory& own, const AcceptanceHistory& all, int32_t most, const PassSetting& pass) const {
+  const double plain = (pass.other_tokens + 1) / curve_.cost(pass.other_rows + 1, pass.context);
   double best = plain * kMargin, reached = 1, expected = 1;
   int32_t best_length = 0;
   for (int32_t length = 1; length <= most; ++length) {
     reached *= own.rate(length, &all);
     expected += reached;
-    const double speed = (other_tokens + expected) / cost(other_rows + 1 + length);
+    const double speed = (pass.other_tokens + expected) / curve_.cost(pass.other_rows + 1 + length, pass.context);
     if (speed > best) best = speed, best_length = length;
   }
   return best_length;

@@ -39,23 +39,36 @@ class Calibration {
 // The chance of each node to be accepted, with all its ancestors, from log_q. Empty when the draft gives none.
 std::vector<double> joint_chances(const verify::DraftTree& draft);
 
+// The time of a pass over M rows, relative to one row at a short context. Attention makes rows dearer as the context grows, linearly.
+struct CostCurve {
+  std::vector<double> at_start = {0, 1};       // by M, from 1 ([0] is not read); beyond its end it goes on linearly
+  std::vector<double> a_position = {0, 0};     // by M: what each position of context adds
+
+  [[nodiscard]] double cost(int32_t rows, double context) const;
+};
+
+// What else is in the pass that a draft would join, and how long the contexts in it are.
+struct PassSetting {
+  int32_t other_rows = 0;
+  double other_tokens = 0;  // expected of those rows
+  double context = 0;       // positions
+};
+
 class DraftPlanner {
  public:
-  // cost[m] is the time of a pass over m rows relative to one row, for m from 1 (cost[0] is not read); beyond its end it goes on linearly.
-  explicit DraftPlanner(std::vector<double> cost) : cost_(std::move(cost)) {}
+  explicit DraftPlanner(CostCurve curve) : curve_(std::move(curve)) {}
 
   // The number of draft tokens, at most `most`, that maximises expected tokens a second for a request that shares its pass with
-  // `other_rows` rows expected to yield `other_tokens` tokens. 0 when drafting does not pay.
-  [[nodiscard]] int32_t budget(const AcceptanceHistory& own, const AcceptanceHistory& all, int32_t most, int32_t other_rows, double other_tokens) const;
+  // others as `pass` says. 0 when drafting does not pay.
+  [[nodiscard]] int32_t budget(const AcceptanceHistory& own, const AcceptanceHistory& all, int32_t most, const PassSetting& pass) const;
 
   // How many of a draft's nodes, from the first on, are worth their rows, given their chances (joint_chances, calibrated by `factor`).
-  [[nodiscard]] int32_t worth(const std::vector<double>& chances, double factor, int32_t other_rows, double other_tokens) const;
+  [[nodiscard]] int32_t worth(const std::vector<double>& chances, double factor, const PassSetting& pass) const;
 
-  [[nodiscard]] double cost(int32_t rows) const;
-  [[nodiscard]] const std::vector<double>& curve() const { return cost_; }
+  [[nodiscard]] const CostCurve& curve() const { return curve_; }
 
  private:
-  std::vector<double> cost_;
+  CostCurve curve_;
 };
 
 }  // namespace outrider::scheduler

@@ -21,7 +21,9 @@
 namespace outrider::kernels {
 
 inline constexpr int kPagePositions = 16;
-inline constexpr int kAttentionChunk = 512;  // positions; a multiple of kPagePositions
+// Positions in a chunk; a multiple of kPagePositions. A chunk of one KV head is the least work that threads share out: with 512, a context
+// of 600 left one thread of two with six times the other's work. Combining costs head_dim multiply-adds a head and chunk.
+inline constexpr int kAttentionChunk = 256;
 inline constexpr int kAttentionRowBlock = 8;  // rows an item holds: with a group of 3 they are 24 query vectors, two passes over the keys
 
 enum class KvType { f16, f32 };

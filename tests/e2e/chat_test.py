@@ -4,6 +4,7 @@
 import os
 import pty
 import select
+import signal
 import time
 import unittest
 
@@ -56,11 +57,18 @@ class OnATerminal(unittest.TestCase):
     def setUp(self):
         self.process, self.terminal = pty.fork()
         if self.process == 0:
-            os.execv(BINARY, [BINARY, "chat", "--ignore-eos", "-n", "7000"])
+            try:
+                os.execv(BINARY, [BINARY, "chat", "--ignore-eos", "-n", "7000"])
+            finally:
+                os._exit(127)  # this is a copy of the test; it must not go on
         self.seen = ""
+        self.status = None
 
     def tearDown(self):
         os.close(self.terminal)
+        if self.status is None:
+            os.kill(self.process, signal.SIGKILL)
+            os.waitpid(self.process, 0)
 
     def wait_for(self, text, seconds=30):
         """Reads until `text` has come; forgets what came up to it."""
@@ -88,8 +96,8 @@ class OnATerminal(unittest.TestCase):
         os.write(self.terminal, b"/help\n")
         self.wait_for("/reset")
         os.write(self.terminal, b"\x04")
-        _, status = os.waitpid(self.process, 0)
-        self.assertEqual(os.waitstatus_to_exitcode(status), OK)
+        _, self.status = os.waitpid(self.process, 0)
+        self.assertEqual(os.waitstatus_to_exitcode(self.status), OK)
 
 
 if __name__ == "__main__":

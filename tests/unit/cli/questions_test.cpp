@@ -33,7 +33,7 @@ TEST_CASE("a category with few questions leaves its share to the others", "[cli]
 TEST_CASE("within a category the choice is spread over its questions, in the file's order", "[cli]") {
   const auto chosen = choose_evenly(questions({{"a", 10}}), 5);
   REQUIRE(chosen.size() == 5);
-  for (size_t i = 0; i < 5; ++i) CHECK(chosen[i].turns[0] == "a" + std::to_string(2 * i));
+  for (size_t i = 0; i < 5; ++i) CHECK(chosen[i].turns[0] == std::string("a").append(std::to_string(2 * i)));
 }
 
 TEST_CASE("no limit, or one above the count, takes all", "[cli]") {

@@ -196,7 +196,7 @@ TEST_CASE("any split of the items over threads gives the same bits, for a batch 
 TEST_CASE("a tree node's row equals the same positions stored contiguously") {
   // Each node's path is 0..depth of its own slots; a sibling's slots in between must not be seen.
   for (Form form : {Form{9, 3, 64, KvType::f16}, Form{2, 1, 32, KvType::f32}})
-    for (int32_t committed : {0, 1, 5, 16, 505, 511, 512, 700}) {
+    for (int32_t committed : {0, 1, 5, 16, 249, 255, 256, 505, 511, 512, 700}) {
       const int32_t depth = 10, slots_between = 7;
       Sequence sequence(form, committed + depth, 8);
       for (Isa isa : available_isas()) {

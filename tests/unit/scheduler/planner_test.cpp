@@ -32,14 +32,14 @@ TEST_CASE("nodes behind the first wrong one say nothing about their own rate") {
 TEST_CASE("drafts are long where rows are free and drafts right, and none where they are wrong or rows cost full price") {
   const AcceptanceHistory all;
   const auto right = history(200, 8, 8), wrong = history(200, 8, 0);
-  const DraftPlanner flat({0, 1, 1, 1, 1, 1, 1, 1, 1, 1});
-  const DraftPlanner steep({0, 1, 2, 3, 4, 5, 6, 7, 8, 9});
-  CHECK(flat.budget(right, all, 8, 0, 0) == 8);
-  CHECK(flat.budget(right, all, 3, 0, 0) == 3);
-  CHECK(steep.budget(right, all, 8, 0, 0) == 0);
-  const DraftPlanner usual({0, 1, 1.1, 1.2, 1.3, 1.5, 1.7, 1.9, 2.1, 2.4});
-  CHECK(usual.budget(right, all, 8, 0, 0) >= 4);
-  CHECK(usual.budget(wrong, wrong, 8, 0, 0) == 0);
+  const DraftPlanner flat(CostCurve{{0, 1, 1, 1, 1, 1, 1, 1, 1, 1}, {0, 0}});
+  const DraftPlanner steep(CostCurve{{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, {0, 0}});
+  CHECK(flat.budget(right, all, 8, {}) == 8);
+  CHECK(flat.budget(right, all, 3, {}) == 3);
+  CHECK(steep.budget(right, all, 8, {}) == 0);
+  const DraftPlanner usual(CostCurve{{0, 1, 1.1, 1.2, 1.3, 1.5, 1.7, 1.9, 2.1, 2.4}, {0, 0}});
+  CHECK(usual.budget(right, all, 8, {}) >= 4);
+  CHECK(usual.budget(wrong, wrong, 8, {}) == 0);
 }
 
 TEST_CASE("a draft is shorter when other requests have used the free rows up") {
@@ -47,15 +47,24 @@ TEST_CASE("a draft is shorter when other requests have used the free rows up") {
   const auto good = history(200, 8, 3);
   std::vector<double> curve{0};
   for (int m = 1; m <= 40; ++m) curve.push_back(m <= 8 ? 1.0 : 1.0 + 0.25 * (m - 8));
-  const DraftPlanner planner(curve);
-  CHECK(planner.budget(good, all, 8, 20, 20) <= planner.budget(good, all, 8, 0, 0));
+  const DraftPlanner planner(CostCurve{curve, {0, 0}});
+  CHECK(planner.budget(good, all, 8, {20, 20, 0}) <= planner.budget(good, all, 8, {}));
 }
 
 TEST_CASE("the cost beyond the curve's end goes on along its slope") {
-  const DraftPlanner planner({0, 1, 1.5, 2.0, 2.5});
-  CHECK(planner.cost(1) == 1.0);
-  CHECK(planner.cost(4) == 2.5);
-  CHECK(planner.cost(6) == Approx(3.5));
+  const CostCurve curve{{0, 1, 1.5, 2.0, 2.5}, {0, 0}};
+  CHECK(curve.cost(1, 0) == 1.0);
+  CHECK(curve.cost(4, 0) == 2.5);
+  CHECK(curve.cost(6, 0) == Approx(3.5));
+}
+
+TEST_CASE("a long context makes rows dearer and drafts shorter") {
+  const CostCurve curve{{0, 1, 1.1, 1.2, 1.3, 1.4}, {0, 0.0001, 0.0005, 0.001, 0.0015, 0.002}};
+  CHECK(curve.cost(2, 1000) == Approx(1.6));
+  const DraftPlanner planner(curve);
+  const std::vector<double> chances{0.8, 0.6, 0.5, 0.4};
+  CHECK(planner.worth(chances, 1.0, {0, 0, 0}) == 4);
+  CHECK(planner.worth(chances, 1.0, {0, 0, 4000}) < 4);
 }
 
 TEST_CASE("joint chances multiply along each path, and a draft without estimates has none") {
@@ -69,12 +78,12 @@ TEST_CASE("joint chances multiply along each path, and a draft without estimates
 }
 
 TEST_CASE("a draft is cut where the next node costs more than it brings") {
-  const DraftPlanner planner({0, 1, 1.2, 1.4, 1.6, 1.8});
-  CHECK(planner.worth({0.9, 0.8, 0.7, 0.6}, 1.0, 0, 0) == 4);
-  CHECK(planner.worth({0.9, 0.8, 0.1, 0.1}, 1.0, 0, 0) == 2);
-  CHECK(planner.worth({0.1, 0.05}, 1.0, 0, 0) == 0);
-  CHECK(planner.worth({0.9, 0.8, 0.7, 0.6}, 0.1, 0, 0) == 0);  // estimates that never come true
-  CHECK(planner.worth({}, 1.0, 0, 0) == 0);
+  const DraftPlanner planner(CostCurve{{0, 1, 1.2, 1.4, 1.6, 1.8}, {0, 0}});
+  CHECK(planner.worth({0.9, 0.8, 0.7, 0.6}, 1.0, {}) == 4);
+  CHECK(planner.worth({0.9, 0.8, 0.1, 0.1}, 1.0, {}) == 2);
+  CHECK(planner.worth({0.1, 0.05}, 1.0, {}) == 0);
+  CHECK(planner.worth({0.9, 0.8, 0.7, 0.6}, 0.1, {}) == 0);  // estimates that never come true
+  CHECK(planner.worth({}, 1.0, {}) == 0);
 }
 
 TEST_CASE("calibration goes to the share of the estimates that came true") {
