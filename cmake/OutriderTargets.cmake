@@ -24,9 +24,10 @@ function(outrider_room name)
   outrider_compile_options(outrider_${name})
 endfunction()
 
-# outrider_test(NAME LABEL unit SOURCES … USES … [TIMEOUT s]): a Catch2 executable; each test case is a ctest of its own.
+# outrider_test(NAME LABEL unit SOURCES … USES … [TIMEOUT s] [SERIAL]): a Catch2 executable; each test case is a ctest of its own.
+# SERIAL: it uses all cores, so nothing runs beside it.
 function(outrider_test name)
-  cmake_parse_arguments(TEST "" "LABEL;TIMEOUT" "SOURCES;USES" ${ARGN})
+  cmake_parse_arguments(TEST "SERIAL" "LABEL;TIMEOUT" "SOURCES;USES" ${ARGN})
   if(NOT TEST_TIMEOUT)
     set(TEST_TIMEOUT 120)
   endif()
@@ -40,5 +41,5 @@ function(outrider_test name)
   outrider_compile_options(${name})
   include(Catch)
   catch_discover_tests(${name} TEST_PREFIX "${name}: " 
-    PROPERTIES LABELS "${TEST_LABEL}" TIMEOUT ${TEST_TIMEOUT} SKIP_REGULAR_EXPRESSION "SKIPPED:")
+    PROPERTIES LABELS "${TEST_LABEL}" TIMEOUT ${TEST_TIMEOUT} RUN_SERIAL ${TEST_SERIAL} SKIP_REGULAR_EXPRESSION "SKIPPED:")
 endfunction()

@@ -51,13 +51,12 @@ class LineReader {
         buffer_.erase(0, newline + 1);
         return Outcome::line;
       }
+      if (!wait_for_input(STDIN_FILENO)) return Outcome::interrupted;
       char piece[4096];
       const ssize_t n = read(STDIN_FILENO, piece, sizeof piece);
       if (n > 0) {
         buffer_.append(piece, static_cast<size_t>(n));
-      } else if (n < 0 && errno == EINTR) {
-        if (interrupted()) return Outcome::interrupted;
-      } else {
+      } else if (n == 0 || errno != EINTR) {
         line = std::exchange(buffer_, {});  // a last line may lack its newline
         return line.empty() ? Outcome::end : Outcome::line;
       }

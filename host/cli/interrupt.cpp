@@ -1,5 +1,6 @@
 #include "cli/interrupt.hpp"
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -28,6 +29,19 @@ InterruptScope::InterruptScope() : before_{} {
 InterruptScope::~InterruptScope() {
   sigaction(SIGINT, &before_, nullptr);
   flag = false;
+}
+
+bool wait_for_input(int descriptor) {
+  sigset_t interrupt, before;
+  sigemptyset(&interrupt);
+  sigaddset(&interrupt, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &interrupt, &before);
+  pollfd wanted{descriptor, POLLIN, 0};
+  // ppoll opens the mask and waits in one step, so that a signal can come before it or during it, but not unseen in between.
+  while (!flag && ppoll(&wanted, 1, nullptr, &before) < 0) {
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return !flag;
 }
 
 bool interrupted() { return flag.load(); }

@@ -20,4 +20,7 @@ class InterruptScope {
 [[nodiscard]] bool interrupted();  // any thread
 void clear_interrupt();
 
+// Waits until `descriptor` can be read (or is closed): true. False when Ctrl-C came first, even just before the call.
+[[nodiscard]] bool wait_for_input(int descriptor);
+
 }  // namespace outrider::cli

@@ -24,6 +24,14 @@ Result<std::pair<int32_t, float>> parse_bias(const std::string& text) {
   return Error{"--logit-bias: expected ID=VALUE, found \"" + text + "\"; for example --logit-bias 29=-4.5"};
 }
 
+// CLI11 would wrap a negative number around.
+Result<uint64_t> parse_seed(const std::string& text) {
+  uint64_t seed = 0;
+  const auto [after, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
+  if (error == std::errc() && after == text.data() + text.size()) return seed;
+  return Error{"--seed: expected a whole number from 0 to 18446744073709551615, found \"" + text + "\""};
+}
+
 template <class T>
 Result<void> take(const Json& object, const char* name, const char* expected, T& target) {
   if (!object.contains(name) || object[name].is_null()) return {};
@@ -56,8 +64,7 @@ void add_sampling_options(CLI::App& command, SamplingOptions& options, int32_t m
       ->capture_default_str()->group(group);
   command.add_option("--logit-bias", options.logit_bias, "Added to a token's logit; repeatable")->type_name("ID=VALUE")
       ->expected(1)->take_all()->group(group);
-  command.add_option_function<uint64_t>("--seed", [&options](uint64_t seed) { options.seed = seed, options.seed_given = true; },
-                                        "The same seed gives the same text; drawn when not given")->group(group);
+  command.add_option("--seed", options.seed, "The same seed gives the same text; drawn when not given")->type_name("UINT")->group(group);
   command.add_option("--stop", params.stop, "Text that ends the output and is not part of it; repeatable")
       ->expected(1)->take_all()->group(group);
   command.add_option("--stop-token", params.stop_tokens, "Token id that ends the output; repeatable")
@@ -71,8 +78,8 @@ Result<verify::SamplingParams> sampling_params(const SamplingOptions& options) {
     OUTRIDER_TRY(auto bias, parse_bias(text));
     params.logit_bias.push_back(bias);
   }
-  if (options.seed_given) {
-    params.seed = options.seed;
+  if (!options.seed.empty()) {
+    OUTRIDER_TRY(params.seed, parse_seed(options.seed));
   } else {
     std::random_device device;
     params.seed = (static_cast<uint64_t>(device()) << 32) | device();

@@ -18,8 +18,7 @@ namespace outrider::cli {
 struct SamplingOptions {
   verify::SamplingParams params;
   std::vector<std::string> logit_bias;  // "ID=VALUE", as written
-  uint64_t seed = 0;
-  bool seed_given = false;
+  std::string seed;                     // as written; empty: none was given
 };
 
 // Declares --temperature, --top-k, …; `options` must live until the command has run. `max_tokens` is the default of --max-tokens.

@@ -143,7 +143,7 @@ Result<void> Engine::add_drafter(const std::string& name, std::unique_ptr<drafti
   if (state_->find_drafter(name) != nullptr) return Error{"drafter '" + name + "': the name is taken; choose another one"};
   if (state_->drafters.empty()) {
     state_->default_drafter = name;
-    state_->planner = DraftPlanner(measure_cost_curve(state_->target, state_->cache, state_->options.context_length));
+    if (state_->options.use_planner) state_->planner = DraftPlanner(measure_cost_curve(state_->target, state_->cache, state_->options.context_length));
   }
   state_->drafters.push_back(std::make_unique<DrafterSlot>(DrafterSlot{name, std::move(drafter), {}, {}, false}));
   return {};

@@ -10,7 +10,7 @@ namespace outrider::text {
 StopMatcher::StopMatcher(std::vector<std::string> stop_strings) : strings_(std::move(stop_strings)) {
   matched_.assign(strings_.size(), 0);
   for (const std::string& stop : strings_) {
-    // fallback[n]: of the first n bytes, the longest proper suffix that is a beginning too.
+    // fallback[n]: of the first n bytes, the longest proper end that is a beginning too.
     std::vector<uint32_t> fallback(stop.size() + 1, 0);
     for (size_t n = 1; n < stop.size(); ++n) {
       uint32_t length = fallback[n];

@@ -89,7 +89,7 @@ class OnATerminal(unittest.TestCase):
         self.wait_for("story.\r\n")
         time.sleep(0.5)  # some of the answer
         os.write(self.terminal, b"\x03")
-        self.wait_for("(stopped)", 10)
+        self.wait_for("(stopped)")
         self.wait_for("> ")
         os.write(self.terminal, b"\x03")  # with no answer under way
         self.wait_for("Ctrl-D ends")

@@ -26,7 +26,7 @@ class Outcome(NamedTuple):
         return json.loads(self.out)
 
 
-def run(*arguments, stdin=b"", timeout=60, environment=None):
+def run(*arguments, stdin=b"", timeout=120, environment=None):
     """Standard output must be UTF-8 whatever the program was given."""
     if isinstance(stdin, str):
         stdin = stdin.encode()

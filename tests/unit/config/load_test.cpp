@@ -133,7 +133,7 @@ TEST_CASE("a secret is not taken from the command line, which others can read") 
   CHECK(must_load({.command_line = {}, .environment = {{"OUTRIDER_SERVING_API_KEY", "s3cret"}}}).values().serving.api_key == "s3cret");
 }
 
-TEST_CASE("--set names unknown keys with the nearest one") {
+TEST_CASE("the option --set names unknown keys with the nearest one") {
   CHECK_THAT(refusal({.command_line = set_items({{"spec.draft_tokenz", "4"}}), .environment = {}}),
              Contains("did you mean 'spec.draft_tokens'?"));
   CHECK_THAT(refusal({.command_line = set_items({{"draft_tokenz", "4"}}), .environment = {}}), Contains("did you mean 'draft_tokens'?"));

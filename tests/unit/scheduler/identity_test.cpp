@@ -66,7 +66,7 @@ std::vector<Run> run(model::Transformer& target, const text::Tokenizer& tokenize
 }  // namespace
 
 TEST_CASE("tokens and logits' bits equal plain decoding's with any drafter, draft length, batch size and law") {
-  kernels::ThreadPool pool(2);
+  kernels::ThreadPool pool(1);
   const auto target = tests::tiny_model(pool, kernels::best_isa());
   const auto tokenizer = tests::tiny_tokenizer(kVocab);
   for (const Setting setting : {Setting{0.0F, 1.0F}, Setting{0.0F, 1.3F}, Setting{0.8F, 1.0F}, Setting{1.2F, 1.1F}}) {
