@@ -2,7 +2,7 @@
 
 PRESET ?= release
 DRAFTER ?= ngram
-PROMPT ?= Write a Python function that reverses a list in place, then explain it line by line, repeating each line before you explain it.
+PROMPT ?= Correct the spelling and return the whole text: The tide came in slowly over the flat sand. The boats rose one after anothr. The men on the pier watched the watr and said nothing. When the tide turned, the boats sank back onto the sand.
 PREFIX ?= /usr/local
 MODEL := smollm2-135m-instruct
 BUILD := build/$(PRESET)

@@ -99,6 +99,14 @@ EngineOptions engine_options(const config::RuntimeContext& context) {
   return options;
 }
 
+// What only the loaded target decides is written down as overrides, so that every later reader, the draft copy included, sees it.
+Result<void> record_load_decisions(config::RuntimeContext& context, int32_t trained_context) {
+  std::vector<config::Assignment> decided;
+  if (context.get_model().context_length == 0) decided.push_back({"model.context_length", static_cast<int64_t>(trained_context)});
+  if (context.get_memory().kv_type == "auto") decided.push_back({"memory.kv_type", std::string("f16")});
+  return context.override("target load", decided);
+}
+
 drafting::TargetInfo target_info(const Runtime& runtime, const EngineOptions& options) {
   const model::Architecture& a = runtime.target->architecture();
   drafting::TargetInfo info;
@@ -114,8 +122,13 @@ drafting::TargetInfo target_info(const Runtime& runtime, const EngineOptions& op
   return info;
 }
 
-// Hands each drafter asked for over to the engine; one that is refused is reported, and the run goes on without it.
-Result<void> add_drafters(config::RuntimeContext& context, const RuntimeOptions& options, const EngineOptions& engine, Runtime& runtime) {
+struct NamedDrafter {
+  std::string name;
+  std::unique_ptr<drafting::Drafter> drafter;
+};
+
+// Builds each drafter asked for; one that is refused is reported, and the run goes on without it.
+Result<std::vector<NamedDrafter>> make_drafters(config::RuntimeContext& context, const RuntimeOptions& options, const EngineOptions& engine, Runtime& runtime) {
   std::vector<std::string> names = options.drafters;
   const std::string configured = context.get_spec().algorithm;
   if (configured != "none" && std::find(names.begin(), names.end(), configured) == names.end()) names.insert(names.begin(), configured);
@@ -124,21 +137,19 @@ Result<void> add_drafters(config::RuntimeContext& context, const RuntimeOptions&
   const drafting::Tokenize tokenize = [&tokenizer](std::string_view text) -> Result<std::vector<int32_t>> {
     return tokenizer.encode(text, false, false);
   };
+  std::vector<NamedDrafter> drafters;
   for (const std::string& name : names) {
     if (name == "none") continue;
     auto drafter = drafting::make_drafter(context, name, target_info(runtime, engine), tokenize);
     if (drafter.ok()) {
-      OUTRIDER_CHECK(runtime.engine->add_drafter(name, *std::move(drafter)));
+      drafters.push_back({name, *std::move(drafter)});
       continue;
     }
     if (required) return drafter.error();
     runtime.refusals.push_back(drafter.error().message);
     log::warn("{}; decoding plainly", drafter.error().message);
   }
-  const auto reports = runtime.engine->drafter_reports();
-  const bool loaded = std::any_of(reports.begin(), reports.end(), [&](const auto& report) { return report.name == configured; });
-  runtime.engine->set_default_drafter(loaded ? configured : "none");
-  return {};
+  return drafters;
 }
 
 }  // namespace
@@ -171,17 +182,28 @@ Result<Runtime> make_runtime(config::RuntimeContext& context, const RuntimeOptio
   OUTRIDER_CHECK(read_chat_template(context, file, runtime));
   if (!options.engine) return runtime;
 
+  OUTRIDER_CHECK(context.advance(config::Stage::load));
   const auto threads = static_cast<int>(context.get_device().threads);
   runtime.pool = std::make_unique<kernels::ThreadPool>(threads > 0 ? threads : usable_cores());
   OUTRIDER_TRY(runtime.target, model::Transformer::load(file, *runtime.pool, isa));
-  EngineOptions engine = engine_options(context);
   const int32_t trained = runtime.target->architecture().context_length;
-  if (engine.context_length == 0) engine.context_length = trained;
+  OUTRIDER_CHECK(record_load_decisions(context, trained));
+  const EngineOptions engine = engine_options(context);
   if (engine.context_length > trained) {
     log::warn("model.context_length: {} is more than the {} the model was made for; quality falls beyond it", engine.context_length, trained);
   }
+  // Drafters before the memory plan: only now are the bytes of both models known (design: what is current at each moment).
+  OUTRIDER_CHECK(context.advance(config::Stage::draft));
+  OUTRIDER_TRY(std::vector<NamedDrafter> drafters, make_drafters(context, options, engine, runtime));
+  OUTRIDER_CHECK(context.advance(config::Stage::plan));
   runtime.engine = std::make_unique<Engine>(*runtime.target, *runtime.tokenizer, engine);
-  OUTRIDER_CHECK(add_drafters(context, options, engine, runtime));
+  bool default_loaded = false;
+  for (NamedDrafter& named : drafters) {
+    default_loaded |= named.name == context.get_spec().algorithm;
+    OUTRIDER_CHECK(runtime.engine->add_drafter(named.name, std::move(named.drafter)));
+  }
+  runtime.engine->set_default_drafter(default_loaded ? context.get_spec().algorithm : "none");
+  OUTRIDER_CHECK(context.advance(config::Stage::serve));
   return runtime;
 }
 
