@@ -28,52 +28,61 @@ namespace {
 
 constexpr int32_t kCurveRows[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32};
 
-// Seconds of a pass over `rows` rows that each see `context` positions of (empty) cache: the best of two after one that warms buffers.
+// Seconds of one pass over `rows` rows that each see `context` positions of (empty) cache.
 double time_pass(model::Transformer& target, model::KvCache& cache, const model::KvSequence& sequence, int32_t rows, int32_t context) {
   using Clock = std::chrono::steady_clock;
   model::Batch batch;
   for (int32_t i = 0; i < rows; ++i) batch.add_contiguous(0, context + i, &sequence, true);
-  double best = 1e9;
-  for (int repeat = 0; repeat < 3; ++repeat) {
-    const auto start = Clock::now();
-    (void)target.forward(batch, cache);
-    if (repeat > 0) best = std::min(best, std::chrono::duration<double>(Clock::now() - start).count());
-  }
-  return best;
+  const auto start = Clock::now();
+  (void)target.forward(batch, cache);
+  return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// Measures passes at a short context and at one of a thousand positions; row counts between the measured ones are interpolated, and both
-// curves are made monotonic, since a dip is noise. A fifth of a second on a small model; a large one is measured up to fewer rows.
+// Measures passes at a short context and at one of a thousand positions, round after round, and keeps each one's least time: a burst of other
+// work on the machine then spoils a round, not a row count. What it leaves is held within reason (M rows cost no more than M passes, and no
+// less than fewer rows); row counts between the measured ones are interpolated. About a third of a second on a small model; on a large one
+// two rounds over fewer row counts.
 CostCurve measure_cost_curve(model::Transformer& target, model::KvCache& cache, int32_t context_length) {
-  constexpr double kLongest = 0.25;  // seconds
+  constexpr double kLongest = 0.3;  // seconds, once every point has been measured twice
+  constexpr int kRounds = 6;
+  struct Point {
+    int32_t rows;
+    double near = 1e9, far = 1e9;
+  };
   CostCurve curve;
   const int32_t most_rows = kCurveRows[std::size(kCurveRows) - 1];
   const int32_t context = std::min(1024, std::max(0, context_length - most_rows));
-  const auto sequence_or_none = cache.reserve(std::min(context_length, context + most_rows));
-  if (!sequence_or_none) return curve;
-  model::KvSequence sequence = *sequence_or_none;
-  double one = 0, spent = 0;
-  int32_t measured = 0;
+  auto sequence = cache.reserve(std::min(context_length, context + most_rows));
+  if (!sequence) return curve;
+  std::vector<Point> points;
   for (const int32_t rows : kCurveRows) {
-    if (rows > sequence.capacity() - context) break;
-    const double near = time_pass(target, cache, sequence, rows, 0), far = time_pass(target, cache, sequence, rows, context);
-    spent += 3 * (near + far);
-    if (rows == 1) one = near;
-    const double cost = near / one, position = context > 0 ? std::max(0.0, far - near) / one / context : 0.0;
-    if (rows == 1) {
-      curve.a_position[1] = position;
-    } else {
-      const double cost_begin = curve.at_start.back(), position_begin = curve.a_position.back();
-      for (int32_t m = measured + 1; m <= rows; ++m) {
-        const double part = static_cast<double>(m - measured) / (rows - measured);
-        curve.at_start.push_back(cost_begin + std::max(0.0, cost - cost_begin) * part);
-        curve.a_position.push_back(position_begin + std::max(0.0, position - position_begin) * part);
-      }
-    }
-    measured = rows;
-    if (spent > kLongest && rows >= 8) break;
+    if (rows <= sequence->capacity() - context) points.push_back({rows});
   }
-  cache.release(sequence);
+  double spent = 0;
+  for (int round = 0; round < kRounds && (round < 2 || spent < kLongest); ++round) {
+    for (size_t i = 0; i < points.size(); ++i) {
+      const double near = time_pass(target, cache, *sequence, points[i].rows, 0), far = time_pass(target, cache, *sequence, points[i].rows, context);
+      spent += near + far;
+      points[i].near = std::min(points[i].near, near), points[i].far = std::min(points[i].far, far);
+      if (round == 0 && spent > kLongest && points[i].rows >= 8) points.resize(i + 1);
+    }
+  }
+  cache.release(*sequence);
+
+  const double one = points[0].near;
+  const double one_position = context > 0 ? std::max(0.0, points[0].far - one) / one / context : 0.0;
+  curve.a_position[1] = one_position;
+  for (size_t i = 1; i < points.size(); ++i) {
+    const int32_t from = points[i - 1].rows, to = points[i].rows;
+    const double cost_begin = curve.at_start.back(), position_begin = curve.a_position.back();
+    const double cost = std::clamp(points[i].near / one, cost_begin, static_cast<double>(to));
+    const double position = context > 0 ? std::clamp((points[i].far - points[i].near) / one / context, position_begin, std::max(position_begin, one_position * to)) : 0.0;
+    for (int32_t m = from + 1; m <= to; ++m) {
+      const double part = static_cast<double>(m - from) / (to - from);
+      curve.at_start.push_back(cost_begin + (cost - cost_begin) * part);
+      curve.a_position.push_back(position_begin + (position - position_begin) * part);
+    }
+  }
   return curve;
 }
 
