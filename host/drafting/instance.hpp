@@ -2,8 +2,9 @@
 // however far building got.
 #pragma once
 
+#include <atomic>
 #include <memory>
-#include <string>
+#include <vector>
 
 #include "base/result.hpp"
 #include "drafting/host_services.hpp"
@@ -19,8 +20,10 @@ class Instance {
   Instance(const Instance&) = delete;
   Instance& operator=(const Instance&) = delete;
 
-  // The plugin may have damaged memory or be running still: nothing of it is called or unmapped any more.
-  void abandon();
+  // The plugin may have damaged memory or be running still: nothing of it is called, freed or unmapped until the process ends. `requests`
+  // are those it knows; they are kept too, since its code may still look at them.
+  void abandon(std::vector<outrider_request*> requests);
+  [[nodiscard]] bool abandoned() const { return abandoned_.load(std::memory_order_acquire); }  // any thread
 
   std::shared_ptr<PluginLibrary> library;
   std::unique_ptr<HostServices> services;
@@ -30,6 +33,9 @@ class Instance {
   bool initialised = false;
   outrider_drafter* drafter = nullptr;
   outrider_worker* worker = nullptr;
+
+ private:
+  std::atomic<bool> abandoned_{false};
 };
 
 }  // namespace outrider::drafting

@@ -118,10 +118,6 @@ const void* PluginLibrary::query_raw(const char* id) const {
 
 PluginLibrary::~PluginLibrary() {
   const std::lock_guard lock(live().mutex);
-  if (keep_open_) {
-    static_cast<void>(handle_.release());  // deliberately leaked, with its entry still among the live ones
-    return;
-  }
   if (registered_) live().entries.erase(entry_);
   handle_.reset();
 }

@@ -17,7 +17,7 @@ class PluginLibrary {
  public:
   // Opens `file`. An Error is a Refusal's text. Control thread.
   static Result<std::shared_ptr<PluginLibrary>> open(const std::filesystem::path& file);
-  ~PluginLibrary();  // closes it, unless keep_open() was called. Whether it is then unmapped is the dynamic linker's business
+  ~PluginLibrary();  // closes it; whether it is then unmapped is the dynamic linker's business
   PluginLibrary(const PluginLibrary&) = delete;
   PluginLibrary& operator=(const PluginLibrary&) = delete;
 
@@ -32,9 +32,6 @@ class PluginLibrary {
     return static_cast<const Interface*>(query_raw(id));
   }
 
-  // For a plugin that may still be running or has damaged memory: it stays mapped until the process ends.
-  void keep_open() { keep_open_ = true; }
-
  private:
   PluginLibrary() = default;
   Result<void> negotiate(const std::string& name);
@@ -46,7 +43,6 @@ class PluginLibrary {
   std::unique_ptr<Handle> handle_;
   const outrider_entry_v1* entry_ = nullptr;
   const outrider_descriptor* descriptor_ = nullptr;
-  bool keep_open_ = false;
   bool registered_ = false;  // among the live entries
 };
 

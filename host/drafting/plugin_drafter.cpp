@@ -85,7 +85,7 @@ bool PluginDrafter::begin(uint64_t request, Sequence& sequence, std::span<const 
 void PluginDrafter::end(Sequence& sequence, int32_t reason) {
   outrider_request* handle = std::exchange(sequence.handle, nullptr);
   sequence.drafted = false;
-  if (handle == nullptr || instance_ == nullptr) return;
+  if (handle == nullptr || instance_->abandoned()) return;
   if (!call_plugin_void([&] { instance_->table->request_end(instance_->worker, handle, reason); })) {
     fault("request_end: an exception left it", true);
   }
@@ -200,7 +200,7 @@ void PluginDrafter::propose(std::span<DraftRequest> batch) {
     found->second.drafted = false;
     if (ready(request, found->second))
       slots_.push_back({&request, &found->second, 0});
-    else if (instance_ == nullptr)
+    else if (instance_->abandoned())
       return;
     // A drafter on trial is tried with one request.
     if (breaker_.state() == CircuitBreaker::State::half_open && !slots_.empty()) break;
@@ -249,7 +249,7 @@ void PluginDrafter::propose(std::span<DraftRequest> batch) {
 }
 
 void PluginDrafter::on_verified(std::span<const VerifiedRequest> batch) {
-  if (instance_ == nullptr || instance_->table->on_verified == nullptr) return;
+  if (instance_->abandoned() || instance_->table->on_verified == nullptr) return;
   verified_.clear();
   accepted_.clear();
   size_t nodes = 0;
@@ -308,10 +308,10 @@ void PluginDrafter::quarantine(const std::string& text) {
   }
   log::error("drafter {} ({}): {}; it is not called again, and memory may be damaged: restart when convenient", name_, report_.library,
              text);
-  corpora_.reset();
-  instance_->abandon();
-  instance_.reset();
+  std::vector<outrider_request*> requests;
+  for (const auto& [id, sequence] : sequences_) requests.push_back(sequence.handle);
   sequences_.clear();
+  instance_->abandon(std::move(requests));
 }
 
 // At most one line a second: a drafter that fails each step must not flood the log.
