@@ -123,13 +123,16 @@ CorpusSink sink_of(Instance& instance) {
     if (outcome.status == OUTRIDER_OK) return {};
     return Error{"the drafter did not take it: " + (outcome.text.empty() ? "it has no use for it" : outcome.text)};
   };
+  static constexpr const char* kGone = "the drafter is out of use after a fault; restart when convenient";
   return {
-      [&instance, done](const std::string& name, std::span<const int32_t> tokens) {
+      [&instance, done](const std::string& name, std::span<const int32_t> tokens) -> Result<void> {
+        if (instance.abandoned()) return Error{kGone};
         return done(call_plugin([&](outrider_error* error) {
           return instance.corpora->add(instance.drafter, name.c_str(), tokens.data(), tokens.size(), error);
         }));
       },
-      [&instance, done](const std::string& name) {
+      [&instance, done](const std::string& name) -> Result<void> {
+        if (instance.abandoned()) return Error{kGone};
         return done(call_plugin([&](outrider_error* error) { return instance.corpora->remove(instance.drafter, name.c_str(), error); }));
       }};
 }
