@@ -38,6 +38,8 @@ Result<void> check_supported(const config::RuntimeContext& context) {
                                      {"decode_attention_backend", exec.decode_attention_backend.value_or("auto")}}) {
     if (value != "auto" && value != "cpu") return refuse("exec." + field, "auto or cpu", value);
   }
+  // The law follows from each request's temperature; forcing another one is not built yet.
+  if (context.get_spec().law != "auto") return refuse("spec.law", "auto", context.get_spec().law);
   if (context.get_parallel().backend != "none") return refuse("parallel.backend", "none", context.get_parallel().backend);
   if (context.get_parallel().ranks != 1) return refuse("parallel.ranks", "1", std::to_string(context.get_parallel().ranks));
   return {};
