@@ -10,7 +10,7 @@
 //   context.override("kv-gate", {{"memory.kv_type", "f16"}})                 Result<void>, all or nothing, logged
 //   { auto window = context.preserve_config();                               everything inside is undone at the brace
 //     context.publish(draft_args, Role::draft); … }
-//   pool.submit([handle = context.capture()] { auto scope = handle.adopt(); … });
+//   pool.run(context.carry([&](const kernels::Worker& worker) { … }));         tasks that see this thread's window
 //   context.overrides_log()   context.args()   context.snapshot()   context.advance(Stage::load)   context.reset()
 //
 // A programming error (reading what is not published, a null argument) throws, and closing windows out of order ends the program; a
@@ -22,6 +22,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.hpp"
@@ -118,6 +119,15 @@ class RuntimeContext {
 
   // What this thread sees, for a task to adopt.
   [[nodiscard]] ContextHandle capture() const;
+
+  // `task` as one that runs, in whatever thread it is called, under what this thread sees now: for a thread pool, or the control thread.
+  template <class Task>
+  [[nodiscard]] auto carry(Task task) const {
+    return [handle = capture(), task = std::move(task)](auto&&... arguments) -> decltype(auto) {
+      const ContextScope scope = handle.adopt();
+      return task(std::forward<decltype(arguments)>(arguments)...);
+    };
+  }
 
   // The stage of the current state moves on; never back (an error).
   Result<void> advance(Stage stage);

@@ -6,6 +6,7 @@
 #include "base/log.hpp"
 #include "config/draft_copy.hpp"
 #include "drafting/corpus_manager.hpp"
+#include "drafting/draft_runner.hpp"
 #include "drafting/instance.hpp"
 #include "drafting/plugin_call.hpp"
 #include "drafting/plugin_drafter.hpp"
@@ -103,11 +104,12 @@ Result<void> agree(const Instance& instance, const outrider_model_info& model, c
 }
 
 // The worker, inside the window: the copy it is built with is the one the factory saw, and is what the thread reads meanwhile.
-Result<void> build_worker(Instance& instance, config::RuntimeContext& context, const std::string& file) {
+Result<void> build_worker(Instance& instance, config::RuntimeContext& context, config::DraftTarget target, const std::string& file) {
   const auto window = context.preserve_config();
   if (auto published = context.publish(instance.config->args, config::Role::draft); !published) {
     return refused(file, "its configuration does not hold together: " + published.error().message, "correct the configuration");
   }
+  const DraftRunnerWindow runner(context, *instance.services, *instance.config, target);
   const CallOutcome outcome = call_plugin([&](outrider_error* error) {
     return instance.table->worker_create(instance.drafter, instance.config.get(), 0, &instance.worker, error);
   });
@@ -169,7 +171,8 @@ Result<std::unique_ptr<Drafter>> build_drafter(const std::filesystem::path& libr
   auto instance = std::make_unique<Instance>(std::move(opened));
   OUTRIDER_CHECK(find_table(*instance, file));
 
-  auto copy = config::draft_args_copy(with.context, {.context_length = with.target.context_length});
+  const config::DraftTarget target{.context_length = with.target.context_length};
+  auto copy = config::draft_args_copy(with.context, target);
   if (!copy) return refused(file, copy.error().message, "correct the configuration");
   OUTRIDER_CHECK(configure(*instance, *std::move(copy), with.name, file));
 
@@ -190,7 +193,7 @@ Result<std::unique_ptr<Drafter>> build_drafter(const std::filesystem::path& libr
     instance->drafter = nullptr;
     return refused(file, "its factory failed: " + (made.text.empty() ? "it made no drafter" : made.text), kSeePlugin);
   }
-  OUTRIDER_CHECK(build_worker(*instance, with.context, file));
+  OUTRIDER_CHECK(build_worker(*instance, with.context, target, file));
   OUTRIDER_TRY(std::unique_ptr<CorpusManager> corpora, attach_corpora(*instance, with, file));
 
   const config::SpecConfig& spec = with.context.get_spec();

@@ -5,6 +5,7 @@
 //   factory called with the copy               target
 //   window opens, the copy is published        the copy
 //   worker built with the same copy            the copy
+//   a runner built inside it, if any           a second copy, then the copy (draft_runner.hpp)
 //   window closes, also when building throws   target, with its overrides and log
 //   corpora attached                           target
 #pragma once

@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "base/log.hpp"
+#include "drafting/draft_runner.hpp"
 
 namespace outrider::drafting {
 namespace {
@@ -126,6 +127,25 @@ outrider_status config_string(const outrider_host* host, const outrider_config* 
 }
 constexpr outrider_host_config_1 kConfig = {sizeof(outrider_host_config_1), config_bool, config_int, config_float, config_string};
 
+// --- draft_runner ---
+outrider_status runner_open(const outrider_host* host, const outrider_draft_runner_options* options,
+                            const outrider_config** config) noexcept {
+  DraftRunnerWindow* window = HostServices::of(host).runner();
+  if (config == nullptr) return OUTRIDER_E_INVALID;
+  if (window == nullptr) return OUTRIDER_E_STATE;
+  try {
+    return window->open(options, config);
+  } catch (...) {
+    return OUTRIDER_E_INTERNAL;
+  }
+}
+
+outrider_status runner_close(const outrider_host* host) noexcept {
+  DraftRunnerWindow* window = HostServices::of(host).runner();
+  return window == nullptr ? OUTRIDER_E_STATE : window->close();
+}
+constexpr outrider_host_draft_runner_1 kDraftRunner = {sizeof(outrider_host_draft_runner_1), runner_open, runner_close};
+
 const void* query(const outrider_host*, const char* id) noexcept {
   if (id == nullptr) return nullptr;
   const std::string_view wanted = id;
@@ -133,6 +153,7 @@ const void* query(const outrider_host*, const char* id) noexcept {
   if (wanted == OUTRIDER_HOST_MEMORY_1) return &kMemory;
   if (wanted == OUTRIDER_HOST_CLOCK_1) return &kClock;
   if (wanted == OUTRIDER_HOST_CONFIG_1) return &kConfig;
+  if (wanted == OUTRIDER_HOST_DRAFT_RUNNER_1) return &kDraftRunner;
   return nullptr;
 }
 
@@ -174,6 +195,11 @@ outrider_status HostServices::read(const outrider_config* config, const char* ke
 const char* HostServices::lend(const std::string& text) {
   const std::lock_guard lock(mutex_);
   return lent_.insert(text).first->c_str();
+}
+
+const outrider_config& HostServices::keep(outrider_config config) {
+  const std::lock_guard lock(mutex_);
+  return configs_.emplace_back(std::move(config));
 }
 
 }  // namespace outrider::drafting

@@ -1,9 +1,10 @@
-// The host as a plugin sees it (outrider/host.h): versions and the services log, memory, clock and config. Every function given to a
-// plugin is noexcept and checks what it is given.
+// The host as a plugin sees it (outrider/host.h): versions and the services log, memory, clock, config and draft_runner. Every function
+// given to a plugin is noexcept and checks what it is given.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -21,6 +22,8 @@ struct outrider_config {
 
 namespace outrider::drafting {
 
+class DraftRunnerWindow;
+
 class HostServices {
  public:
   // `plugin` names it in the log. `context` is what config reads that pass NULL see, from the calling thread; it must outlive this.
@@ -35,7 +38,10 @@ class HostServices {
   // Used by the service functions.
   static HostServices& of(const outrider_host* host) { return *static_cast<HostServices*>(host->context); }
   outrider_status read(const outrider_config* config, const char* key, config::OptionValue& value);
-  const char* lend(const std::string& text);  // a copy that lives as long as the services
+  const char* lend(const std::string& text);            // a copy that lives as long as the services
+  const outrider_config& keep(outrider_config config);  // as lend()
+  [[nodiscard]] DraftRunnerWindow* runner() const { return runner_.load(std::memory_order_acquire); }  // null: no worker is being built
+  void set_runner(DraftRunnerWindow* runner) { runner_.store(runner, std::memory_order_release); }
   void account(int64_t bytes) { bytes_held_.fetch_add(static_cast<uint64_t>(bytes), std::memory_order_relaxed); }
 
  private:
@@ -43,8 +49,10 @@ class HostServices {
   std::string plugin_;
   outrider_host host_;
   std::atomic<uint64_t> bytes_held_{0};
+  std::atomic<DraftRunnerWindow*> runner_{nullptr};
   std::mutex mutex_;
   std::set<std::string> lent_;  // each text once, so that it is bounded by the number of different values
+  std::deque<outrider_config> configs_;
 };
 
 }  // namespace outrider::drafting

@@ -41,10 +41,14 @@ struct Timing {
   double prefill_seconds = 0;  // from admission to the first token
   double decode_seconds = 0;   // from the first token to the last
   int64_t prefill_tokens = 0;
-  int64_t decode_tokens = 0;   // output tokens after the first
+  int64_t decode_tokens = 0;  // output tokens after the first
 
-  [[nodiscard]] double prefill_tokens_per_second() const { return prefill_seconds > 0 ? static_cast<double>(prefill_tokens) / prefill_seconds : 0; }
-  [[nodiscard]] double decode_tokens_per_second() const { return decode_seconds > 0 ? static_cast<double>(decode_tokens) / decode_seconds : 0; }
+  [[nodiscard]] double prefill_tokens_per_second() const {
+    return prefill_seconds > 0 ? static_cast<double>(prefill_tokens) / prefill_seconds : 0;
+  }
+  [[nodiscard]] double decode_tokens_per_second() const {
+    return decode_seconds > 0 ? static_cast<double>(decode_tokens) / decode_seconds : 0;
+  }
 };
 
 // What came of one completion (a request with n > 1 has n of them).
@@ -52,9 +56,9 @@ struct Completion {
   std::vector<int32_t> token_ids;  // output, a stop token included, what follows a stop text not
   std::string text;                // the output as text: no stop token, no stop text
   FinishReason finish_reason = FinishReason::stop;
-  std::string error;               // why, when finish_reason is error
+  std::string error;  // why, when finish_reason is error
   int64_t prompt_tokens = 0;
-  std::string drafter;             // the one that served it; "none" for plain decoding
+  std::string drafter;  // the one that served it; "none" for plain decoding
   SpeculationStats speculation;
   Timing timing;
 };
@@ -62,7 +66,7 @@ struct Completion {
 // A piece of output. `tokens` and `text` need not end at the same place: text that might be the start of a stop text, and half a
 // character, wait.
 struct StreamEvent {
-  int32_t completion;               // 0 … n-1
+  int32_t completion;  // 0 … n-1
   std::span<const int32_t> tokens;
   std::string_view text;
 };
@@ -70,22 +74,22 @@ struct StreamEvent {
 struct Request {
   std::vector<int32_t> prompt;
   verify::SamplingParams sampling;
-  std::string drafter;                                   // "" is the engine's default, "none" is plain decoding
-  std::function<void(const StreamEvent&)> on_output;     // optional; called from step()
-  std::function<void(std::span<const float>)> on_logits; // optional, for tests: every row a token was chosen from, in order
+  std::string drafter;                                    // "" is the engine's default, "none" is plain decoding
+  std::function<void(const StreamEvent&)> on_output;      // optional; called from step()
+  std::function<void(std::span<const float>)> on_logits;  // optional, for tests: every row a token was chosen from, in order
 };
 
 struct EngineOptions {
   int32_t max_running_requests = 16;
   int32_t queue_capacity = 1024;
-  int32_t max_batch_rows = 512;   // rows of one target pass
-  int32_t prefill_chunk = 256;    // prompt rows of one target pass
-  int64_t kv_positions = 0;       // 0: the model's context length
+  int32_t max_batch_rows = 512;  // rows of one target pass
+  int32_t prefill_chunk = 256;   // prompt rows of one target pass
+  int64_t kv_positions = 0;      // 0: the model's context length
   kernels::KvType kv_type = kernels::KvType::f16;
-  int32_t context_length = 0;     // 0: the model's
-  int32_t draft_tokens = 8;       // nodes of a draft, at most
-  int32_t draft_depth = 0;        // 0: as many as draft_tokens
-  bool use_planner = true;        // false: always ask for draft_tokens
+  int32_t context_length = 0;  // 0: the model's
+  int32_t draft_tokens = 8;    // nodes of a draft, at most
+  int32_t draft_depth = 0;     // 0: as many as draft_tokens
+  bool use_planner = true;     // false: always ask for draft_tokens
 };
 
 class Engine {
@@ -115,6 +119,8 @@ class Engine {
   Result<std::vector<Completion>> complete(Request request);
 
   [[nodiscard]] int32_t context_length() const;
+  [[nodiscard]] int64_t kv_positions() const;  // the KV cache has room for, over all requests
+  [[nodiscard]] size_t kv_bytes() const;       // its size when full
   [[nodiscard]] const model::Transformer& target() const;
   // Seconds of one target pass over M rows, relative to one row, as measured when the engine was made: cost_curve()[M].
   [[nodiscard]] const std::vector<double>& cost_curve() const;

@@ -5,6 +5,7 @@
 #include "outrider/clock.h"
 #include "outrider/config.h"
 #include "outrider/corpora.h"
+#include "outrider/draft_runner.h"
 #include "outrider/drafter.h"
 #include "outrider/entry.h"
 #include "outrider/host.h"
@@ -51,6 +52,16 @@ const struct layout_line layout_of_the_contract[] = {SIZE(outrider_error),
                                                      OFFSET(outrider_host_config_1, get_int),
                                                      OFFSET(outrider_host_config_1, get_float),
                                                      OFFSET(outrider_host_config_1, get_string),
+                                                     SIZE(outrider_draft_runner_options),
+                                                     OFFSET(outrider_draft_runner_options, struct_size),
+                                                     OFFSET(outrider_draft_runner_options, supported_count),
+                                                     OFFSET(outrider_draft_runner_options, attention_backend),
+                                                     OFFSET(outrider_draft_runner_options, supported),
+                                                     OFFSET(outrider_draft_runner_options, fallback),
+                                                     SIZE(outrider_host_draft_runner_1),
+                                                     OFFSET(outrider_host_draft_runner_1, struct_size),
+                                                     OFFSET(outrider_host_draft_runner_1, open),
+                                                     OFFSET(outrider_host_draft_runner_1, close),
                                                      SIZE(outrider_option),
                                                      OFFSET(outrider_option, struct_size),
                                                      OFFSET(outrider_option, type),

@@ -1,5 +1,5 @@
-// What configuration is current at each moment of a drafter's construction, and that the target's is the same object afterwards. The
-// witness plugin looks from inside: it refuses to be built when a moment shows it anything else.
+// Building a drafter that fails: the target's configuration is the same object afterwards, and the refusal says why. What is current at
+// each moment in between is test_moments.cpp's.
 #include <catch2/catch.hpp>
 
 #include "config/draft_copy.hpp"
@@ -25,23 +25,12 @@ Setup witness(const std::string& fail_at = "never") {
 
 }  // namespace
 
-TEST_CASE("the factory sees the target's configuration, the worker the copy, and both get the same copy") {
-  CHECK(refusal(Session(witness())) == "");
-}
-
-TEST_CASE("the witness notices a configuration that is not the promised one") {
-  // Without this the test above could not fail.
-  Setup setup = witness();
-  setup.options.push_back({"target_says", std::string("gguf")});
-  CHECK_THAT(refusal(Session(setup)), Contains("the current configuration in the factory: expected load_format gguf, found auto"));
-}
-
 TEST_CASE("the target's configuration is the same object after construction, wherever it fails") {
   const TemporaryFolder folder;
   const std::string corpus = folder.write("corpus.jsonl", "[1, 2, 3]\n").string();
   const auto [fail_at, expected] = GENERATE(table<std::string, std::string>({{"never", ""},
-                                                                             {"factory", "failing in the factory as asked"},
-                                                                             {"worker", "failing in the worker as asked"},
+                                                                             {"factory", "failing at the factory as asked"},
+                                                                             {"worker", "failing at the worker as asked"},
                                                                              {"corpora", "failing at the corpora as asked"}}));
   Setup setup = witness(fail_at);
   setup.corpora = {{"shared", corpus}};

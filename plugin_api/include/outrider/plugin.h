@@ -6,6 +6,7 @@
 #include "clock.h"
 #include "config.h"
 #include "corpora.h"
+#include "draft_runner.h"
 #include "drafter.h"
 #include "entry.h"
 #include "host.h"

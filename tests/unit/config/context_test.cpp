@@ -3,6 +3,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "kernels/cpu/thread_pool.hpp"
 #include "support.hpp"
 
 using namespace outrider;
@@ -408,6 +409,28 @@ TEST_CASE("a task that adopts a captured context sees and writes its opener's wi
   CHECK_FALSE(context.get_spec().tree);
   CHECK(context.get_spec().draft_tokens == 2);
   CHECK(context.overrides_log() == one_entry("task", FieldId::tree, false));
+}
+
+TEST_CASE("carried tasks of a thread pool see the window of the thread that started them, and other threads still do not") {
+  RuntimeContext context;
+  must(context.publish(make_args(), Role::scheduler));
+  kernels::ThreadPool pool(3);
+  std::vector<int64_t> carried(3), bare(3);
+  {
+    const auto window = context.preserve_config();
+    must(context.publish(make_args({{"spec.draft_tokens", 2}}), Role::draft));
+    const auto look = [&](std::vector<int64_t>& seen) {
+      return [&](const kernels::Worker& worker) { seen[static_cast<size_t>(worker.index)] = context.get_spec().draft_tokens; };
+    };
+    pool.run(context.carry(look(carried)));
+    pool.run(look(bare));
+  }
+  CHECK(carried == std::vector<int64_t>{2, 2, 2});
+  CHECK(bare == std::vector<int64_t>{2, 8, 8});  // the pool's first worker is the thread that calls run()
+  pool.run([&](const kernels::Worker& worker) { carried[static_cast<size_t>(worker.index)] = context.get_spec().draft_tokens; });
+  CHECK(carried == std::vector<int64_t>{8, 8, 8});
+  const auto answer = context.carry([](int value) { return value + 1; });
+  CHECK(answer(1) == 2);
 }
 
 TEST_CASE("a captured context outlives its window") {

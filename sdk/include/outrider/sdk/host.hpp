@@ -83,6 +83,7 @@ class Config {
 
   // What is current in the calling thread, instead of the copy made for this drafter.
   [[nodiscard]] Config current() const { return Config(host_, nullptr); }
+  [[nodiscard]] const Host& host() const { return host_; }
   [[nodiscard]] const outrider_config* raw() const { return config_; }
 
  private:
@@ -99,6 +100,37 @@ class Config {
   Host host_;
   const outrider_host_config_1* service_;
   const outrider_config* config_;
+};
+
+// The configuration of a model runner that a worker builds inside itself, current in this thread while the object lives: see
+// outrider/draft_runner.h. Make it in the worker's constructor, on the stack. [control, in worker_create]
+class DraftRunner {
+ public:
+  // `worker`: what the worker was given. `attention_backend`: the drafter's own choice; NULL: what is configured.
+  explicit DraftRunner(const Config& worker, const char* attention_backend = nullptr) : DraftRunner(worker, options(attention_backend)) {}
+  DraftRunner(const Config& worker, const outrider_draft_runner_options& options)
+      : service_(worker.host().query<outrider_host_draft_runner_1>(OUTRIDER_HOST_DRAFT_RUNNER_1)),
+        config_(worker.host(), open(worker, options)) {}
+  ~DraftRunner() { service_->close(config_.host().raw()); }
+  DraftRunner(const DraftRunner&) = delete;
+  DraftRunner& operator=(const DraftRunner&) = delete;
+
+  [[nodiscard]] const Config& config() const { return config_; }
+
+ private:
+  static outrider_draft_runner_options options(const char* attention_backend) {
+    return {sizeof(outrider_draft_runner_options), 0, attention_backend, nullptr, nullptr};
+  }
+  const outrider_config* open(const Config& worker, const outrider_draft_runner_options& options) const {
+    if (service_ == nullptr) throw Error(OUTRIDER_E_UNSUPPORTED, "the host does not offer " OUTRIDER_HOST_DRAFT_RUNNER_1);
+    const outrider_config* config = nullptr;
+    const outrider_status status = service_->open(worker.host().raw(), &options, &config);
+    if (status != OUTRIDER_OK) throw Error(status, "the host made no configuration for a model runner; its log says why");
+    return config;
+  }
+
+  const outrider_host_draft_runner_1* service_;
+  Config config_;
 };
 
 // Declarations of options, for a drafter's `options` array.
