@@ -80,8 +80,8 @@ Json score_line(model::Transformer& target, model::KvCache& cache, const model::
   for (size_t begin = 0; begin < rows; begin += kChunk) {
     const size_t end = std::min(rows, begin + kChunk);
     batch.clear();
-    for (size_t i = begin; i < end; ++i) batch.add_contiguous(line.ids[i], static_cast<int32_t>(i), &sequence, true);
-    const std::span<const float> logits = target.forward(batch, cache);
+    for (size_t i = begin; i < end; ++i) batch.add_contiguous(line.ids[i], static_cast<int32_t>(i), &sequence, model::Want::logits);
+    const std::span<const float> logits = target.forward(batch, cache).logits;
     for (size_t i = begin; i < end; ++i) {
       const std::span<const float> row = logits.subspan((i - begin) * vocab, vocab);
       const double norm = log_sum_exp(row);

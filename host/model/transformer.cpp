@@ -16,9 +16,9 @@ using kernels::Worker;
 
 // One output of a fused linear region.
 struct Linear {
-  const PackedMatrix& weight;         // (features, in)
-  const std::vector<float>* bias;     // (features) or empty
-  float* out;                         // [rows, features]
+  const PackedMatrix& weight;      // (features, in)
+  const std::vector<float>* bias;  // (features) or empty
+  float* out;                      // [rows, features]
 };
 
 // Several linear layers of one input as one region: the threads share out all their output groups together, so that a narrow layer
@@ -37,45 +37,70 @@ void linear(const Worker& worker, Isa isa, const Activations& in, const Linear (
     kernels::matmul(isa, output.weight, in, output.out, features, begin, end);
     if (output.bias == nullptr || output.bias->empty()) continue;
     const int64_t from = begin * kernels::kLanes, to = std::min(end * kernels::kLanes, features);
-    for (int64_t row = 0; row < in.rows(); ++row) kernels::add(isa, output.out + row * features + from, output.bias->data() + from, to - from);
+    for (int64_t row = 0; row < in.rows(); ++row)
+      kernels::add(isa, output.out + row * features + from, output.bias->data() + from, to - from);
   }
 }
 
 }  // namespace
 
+// The vocabulary is gone through in pieces of so many features: a piece of 16 rows is 64 KiB and stays in a core's own cache, so logits
+// that nobody asked for never reach memory.
+constexpr int64_t kHeadPiece = 1024;
+
+// The greatest logit of a row in one thread's share of the vocabulary.
+struct Best {
+  float value = 0;
+  int32_t token = -1;  // -1: none yet
+  bool bad = false;    // NaN or infinity
+};
+
 struct Transformer::Buffers {
-  AlignedBuffer<float> residual;   // [rows, hidden]: the stream that layers add to
-  AlignedBuffer<float> normed;     // [rows, hidden]
-  AlignedBuffer<float> q;          // [rows, q_size]
-  AlignedBuffer<float> k, v;       // [rows, kv_size]
-  AlignedBuffer<float> attended;   // [rows, q_size]
-  AlignedBuffer<float> gate, up;   // [rows, ffn]
-  AlignedBuffer<float> delta;      // [rows, hidden]: what a block adds to the stream
-  AlignedBuffer<float> wanted;     // [wanted rows, hidden]
-  AlignedBuffer<float> logits;     // [wanted rows, vocab]
+  AlignedBuffer<float> residual;  // [rows, hidden]: the stream that layers add to
+  AlignedBuffer<float> normed;    // [rows, hidden]
+  AlignedBuffer<float> q;         // [rows, q_size]
+  AlignedBuffer<float> k, v;      // [rows, kv_size]
+  AlignedBuffer<float> attended;  // [rows, q_size]
+  AlignedBuffer<float> gate, up;  // [rows, ffn]
+  AlignedBuffer<float> delta;     // [rows, hidden]: what a block adds to the stream
+  AlignedBuffer<float> wanted;    // [wanted rows, hidden]
+  AlignedBuffer<float> logits;    // [rows that want logits, vocab]
+  AlignedBuffer<float> piece;     // [threads, wanted rows, kHeadPiece]
   Activations hidden_in, attended_in, ffn_in, head_in;
   std::vector<kernels::AttentionRow> attention_rows;
   std::vector<int32_t> wanted_rows;
+  std::vector<int32_t> logits_rows;  // (wanted rows): the row of `logits`, -1 for a token alone
+  std::vector<int32_t> arg_max;      // (wanted rows)
+  std::vector<Best> best;            // [threads, wanted rows]
+  size_t logits_count = 0;
   kernels::AttentionScratch attention;
   std::atomic<int64_t> next_item{0};  // of attention: items differ in length, so threads claim them one by one
 
-  void ensure(const Architecture& a, const Batch& batch) {
+  void ensure(const Architecture& a, const Batch& batch, size_t threads) {
     const size_t rows = batch.rows.size();
     residual.ensure(rows * a.hidden_size), normed.ensure(rows * a.hidden_size), delta.ensure(rows * a.hidden_size);
     q.ensure(rows * a.q_size()), attended.ensure(rows * a.q_size());
     k.ensure(rows * a.kv_size()), v.ensure(rows * a.kv_size());
     gate.ensure(rows * a.ffn_size), up.ensure(rows * a.ffn_size);
     wanted_rows.clear();
+    logits_rows.clear();
     attention_rows.clear();
+    logits_count = 0;
     for (size_t r = 0; r < rows; ++r) {
       const BatchRow& row = batch.rows[r];
       assert(row.prefix + row.path_length == row.position + 1);
-      if (row.wants_logits) wanted_rows.push_back(static_cast<int32_t>(r));
+      if (row.want != Want::nothing) {
+        wanted_rows.push_back(static_cast<int32_t>(r));
+        logits_rows.push_back(row.want == Want::logits ? static_cast<int32_t>(logits_count++) : -1);
+      }
       attention_rows.push_back({q.data() + r * a.q_size(), attended.data() + r * a.q_size(), row.sequence->pages.data(), row.prefix,
                                 batch.paths.data() + row.path_begin, row.path_length});
     }
     wanted.ensure(wanted_rows.size() * a.hidden_size);
-    logits.ensure(wanted_rows.size() * static_cast<size_t>(a.vocab_size));
+    logits.ensure(logits_count * static_cast<size_t>(a.vocab_size));
+    if (logits_count < wanted_rows.size()) piece.ensure(threads * wanted_rows.size() * kHeadPiece);
+    arg_max.resize(wanted_rows.size());
+    best.assign(threads * wanted_rows.size(), Best());
     const auto m = static_cast<int64_t>(rows);
     hidden_in.assign(normed.data(), m, a.hidden_size, a.hidden_size);
     attended_in.assign(attended.data(), m, a.q_size(), a.q_size());
@@ -84,8 +109,45 @@ struct Transformer::Buffers {
   }
 };
 
+namespace {
+
+// One thread's share of the vocabulary for all wanted rows: logits to where they are wanted, and each row's best.
+void head(const Worker& worker, Isa isa, const PackedMatrix& weight, const std::vector<float>& bias, Transformer::Buffers& b) {
+  const int64_t rows = b.head_in.rows(), vocab = weight.rows();
+  const bool direct = b.logits_count == b.wanted_rows.size();
+  float* piece = b.piece.data() + worker.index * rows * kHeadPiece;
+  Best* best = b.best.data() + worker.index * rows;
+  const auto share = worker.share(weight.groups());
+  constexpr int64_t kGroups = kHeadPiece / kernels::kLanes;
+  for (int64_t group = share.begin; group < share.end; group += kGroups) {
+    const int64_t end = std::min(group + kGroups, share.end), first = group * kernels::kLanes;
+    const int64_t count = std::min(end * kernels::kLanes, vocab) - first;
+    // matmul writes feature f of row r to out[r * stride + f].
+    float* out = direct ? b.logits.data() : piece - first;
+    const int64_t stride = direct ? vocab : kHeadPiece;
+    kernels::matmul(isa, weight, b.head_in, out, stride, group, end);
+    for (int64_t r = 0; r < rows; ++r) {
+      float* values = out + r * stride + first;
+      if (!bias.empty()) kernels::add(isa, values, bias.data() + first, count);
+      const int64_t at = kernels::arg_max(isa, values, count);
+      if (at < 0)
+        best[r].bad = true;
+      else if (best[r].token < 0 || values[at] > best[r].value)
+        best[r] = {values[at], static_cast<int32_t>(first + at), best[r].bad};
+      const int32_t wanted = b.logits_rows[static_cast<size_t>(r)];
+      if (!direct && wanted >= 0) std::copy_n(values, count, b.logits.data() + wanted * vocab + first);
+    }
+  }
+}
+
+}  // namespace
+
 Transformer::Transformer(Architecture architecture, Weights weights, kernels::ThreadPool& pool, kernels::Isa isa)
-    : architecture_(std::move(architecture)), weights_(std::move(weights)), pool_(pool), isa_(isa), rope_table_(architecture_),
+    : architecture_(std::move(architecture)),
+      weights_(std::move(weights)),
+      pool_(pool),
+      isa_(isa),
+      rope_table_(architecture_),
       buffers_(std::make_unique<Buffers>()) {}
 
 Transformer::~Transformer() = default;
@@ -98,10 +160,10 @@ Result<std::unique_ptr<Transformer>> Transformer::load(const formats::GgufFile& 
 
 // Every thread walks this same list; a barrier stands wherever a verb reads what other threads wrote. Steps over rows split by row,
 // linear layers by output feature, attention by KV head, chunk and row block: no split changes a bit.
-std::span<const float> Transformer::forward(const Batch& batch, KvCache& cache) {
+Output Transformer::forward(const Batch& batch, KvCache& cache) {
   const Architecture& a = architecture_;
   Buffers& b = *buffers_;
-  b.ensure(a, batch);
+  b.ensure(a, batch, static_cast<size_t>(pool_.size()));
   if (batch.rows.empty()) return {};
   int32_t last_position = 0;
   for (const BatchRow& row : batch.rows) last_position = std::max(last_position, row.position);
@@ -180,9 +242,18 @@ std::span<const float> Transformer::forward(const Batch& batch, KvCache& cache) 
     }
     b.head_in.quantize(isa_, wanted.begin, wanted.end);
     worker.barrier();
-    linear(worker, isa_, b.head_in, {{weights_.head(), &weights_.head_bias, b.logits.data()}});
+    head(worker, isa_, weights_.head(), weights_.head_bias, b);
   });
-  return {b.logits.data(), b.wanted_rows.size() * static_cast<size_t>(a.vocab_size)};
+  for (size_t i = 0; i < b.wanted_rows.size(); ++i) {
+    Best all;
+    for (size_t t = 0; t < static_cast<size_t>(pool_.size()); ++t) {  // shares ascend, so the lowest token wins a tie
+      const Best& one = b.best[t * b.wanted_rows.size() + i];
+      all.bad |= one.bad;
+      if (one.token >= 0 && (all.token < 0 || one.value > all.value)) all.value = one.value, all.token = one.token;
+    }
+    b.arg_max[i] = all.bad ? -1 : all.token;
+  }
+  return {{b.logits.data(), b.logits_count * static_cast<size_t>(a.vocab_size)}, b.arg_max, b.logits_rows, a.vocab_size};
 }
 
 }  // namespace outrider::model

@@ -18,6 +18,9 @@
 
 namespace outrider::model {
 
+// What is asked of a row: nothing (its key and value are), the arg max of its logits, or the logits as well.
+enum class Want : uint8_t { nothing, token, logits };
+
 struct BatchRow {
   int32_t token;
   int32_t position;
@@ -26,7 +29,7 @@ struct BatchRow {
   int32_t prefix;              // it sees slots [0, prefix), then
   int32_t path_begin;          // the slots Batch::paths[path_begin, path_begin + path_length), the last of them its own;
   int32_t path_length;         // prefix + path_length = position + 1
-  bool wants_logits;
+  Want want;
 };
 
 struct Batch {
@@ -35,8 +38,22 @@ struct Batch {
   void clear() { rows.clear(), paths.clear(); }
 
   // Adds a row that sees all positions up to its own, each at the slot of its number (prompt, plain decoding, a chain's nodes).
-  void add_contiguous(int32_t token, int32_t position, const KvSequence* sequence, bool wants_logits) {
-    rows.push_back({token, position, sequence, position, position + 1, 0, 0, wants_logits});
+  void add_contiguous(int32_t token, int32_t position, const KvSequence* sequence, Want want) {
+    rows.push_back({token, position, sequence, position, position + 1, 0, 0, want});
+  }
+};
+
+// What a pass gives, in the rows' order; valid until the next pass.
+struct Output {
+  std::span<const float> logits;         // [rows that want logits, vocab]
+  std::span<const int32_t> arg_max;      // [rows that want a token or logits]; kernels::arg_max of each one's logits
+  std::span<const int32_t> logits_rows;  // [as arg_max]: which row of `logits` is that row's; -1: it wants none
+  int32_t vocab_size = 0;
+
+  // Of the i-th row that wants anything; empty when it wants a token alone.
+  [[nodiscard]] std::span<const float> logits_of(int32_t i) const {
+    const int32_t row = logits_rows[static_cast<size_t>(i)];
+    return row < 0 ? std::span<const float>() : logits.subspan(static_cast<size_t>(row) * vocab_size, vocab_size);
   }
 };
 
@@ -49,17 +66,18 @@ class Transformer {
   Transformer(Architecture architecture, Weights weights, kernels::ThreadPool& pool, kernels::Isa isa);
   ~Transformer();
 
-  // Runs the batch; writes its keys and values to the cache; returns logits [wanted rows, vocab], in the rows' order, valid until the
-  // next call. One caller at a time. Nothing is allocated once the largest batch has been seen.
-  std::span<const float> forward(const Batch& batch, KvCache& cache);
+  // Runs the batch; writes its keys and values to the cache. One caller at a time. Nothing is allocated once the largest batch has been
+  // seen.
+  Output forward(const Batch& batch, KvCache& cache);
 
   [[nodiscard]] const Architecture& architecture() const { return architecture_; }
   [[nodiscard]] const Weights& weights() const { return weights_; }
   [[nodiscard]] kernels::Isa isa() const { return isa_; }
   [[nodiscard]] kernels::ThreadPool& pool() const { return pool_; }
 
+  struct Buffers;  // of a pass; transformer.cpp's own
+
  private:
-  struct Buffers;
   Architecture architecture_;
   Weights weights_;
   kernels::ThreadPool& pool_;

@@ -16,10 +16,14 @@ namespace outrider::scheduler {
 
 std::string_view name(FinishReason reason) {
   switch (reason) {
-    case FinishReason::stop: return "stop";
-    case FinishReason::length: return "length";
-    case FinishReason::cancelled: return "cancelled";
-    case FinishReason::error: return "error";
+    case FinishReason::stop:
+      return "stop";
+    case FinishReason::length:
+      return "length";
+    case FinishReason::cancelled:
+      return "cancelled";
+    case FinishReason::error:
+      return "error";
   }
   return "";
 }
@@ -32,16 +36,16 @@ constexpr int32_t kCurveRows[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32};
 double time_pass(model::Transformer& target, model::KvCache& cache, const model::KvSequence& sequence, int32_t rows, int32_t context) {
   using Clock = std::chrono::steady_clock;
   model::Batch batch;
-  for (int32_t i = 0; i < rows; ++i) batch.add_contiguous(0, context + i, &sequence, true);
+  for (int32_t i = 0; i < rows; ++i) batch.add_contiguous(0, context + i, &sequence, model::Want::token);
   const auto start = Clock::now();
   (void)target.forward(batch, cache);
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// Measures passes at a short context and at one of a thousand positions, round after round, and keeps each one's least time: a burst of other
-// work on the machine then spoils a round, not a row count. What it leaves is held within reason (M rows cost no more than M passes, and no
-// less than fewer rows); row counts between the measured ones are interpolated. About a third of a second on a small model; on a large one
-// two rounds over fewer row counts.
+// Measures passes at a short context and at one of a thousand positions, round after round, and keeps each one's least time: a burst of
+// other work on the machine then spoils a round, not a row count. What it leaves is held within reason (M rows cost no more than M passes,
+// and no less than fewer rows); row counts between the measured ones are interpolated. About a third of a second on a small model; on a
+// large one two rounds over fewer row counts.
 CostCurve measure_cost_curve(model::Transformer& target, model::KvCache& cache, int32_t context_length) {
   constexpr double kLongest = 0.3;  // seconds, once every point has been measured twice
   constexpr int kRounds = 6;
@@ -61,7 +65,8 @@ CostCurve measure_cost_curve(model::Transformer& target, model::KvCache& cache, 
   double spent = 0;
   for (int round = 0; round < kRounds && (round < 2 || spent < kLongest); ++round) {
     for (size_t i = 0; i < points.size(); ++i) {
-      const double near = time_pass(target, cache, *sequence, points[i].rows, 0), far = time_pass(target, cache, *sequence, points[i].rows, context);
+      const double near = time_pass(target, cache, *sequence, points[i].rows, 0),
+                   far = time_pass(target, cache, *sequence, points[i].rows, context);
       spent += near + far;
       points[i].near = std::min(points[i].near, near), points[i].far = std::min(points[i].far, far);
       if (round == 0 && spent > kLongest && points[i].rows >= 8) points.resize(i + 1);
@@ -76,7 +81,9 @@ CostCurve measure_cost_curve(model::Transformer& target, model::KvCache& cache, 
     const int32_t from = points[i - 1].rows, to = points[i].rows;
     const double cost_begin = curve.at_start.back(), position_begin = curve.a_position.back();
     const double cost = std::clamp(points[i].near / one, cost_begin, static_cast<double>(to));
-    const double position = context > 0 ? std::clamp((points[i].far - points[i].near) / one / context, position_begin, std::max(position_begin, one_position * to)) : 0.0;
+    const double position = context > 0 ? std::clamp((points[i].far - points[i].near) / one / context, position_begin,
+                                                     std::max(position_begin, one_position * to))
+                                        : 0.0;
     for (int32_t m = from + 1; m <= to; ++m) {
       const double part = static_cast<double>(m - from) / (to - from);
       curve.at_start.push_back(cost_begin + (cost - cost_begin) * part);
@@ -113,6 +120,8 @@ struct Engine::State {
   StepBatch step_batch;
   std::vector<drafting::DraftRequest> draft_requests;
   std::vector<drafting::VerifiedRequest> verified;
+  std::vector<double> chances;
+  std::vector<int32_t> depths, slots;
 
   State(model::Transformer& target_, const text::Tokenizer& tokenizer_, EngineOptions options_)
       : target(target_), tokenizer(tokenizer_), options(options_), cache(target.architecture(), options.kv_type, options.kv_positions) {}
@@ -126,12 +135,13 @@ struct Engine::State {
   void propose_with(DrafterSlot& slot, int32_t decoding);
   void cut_to_worth(DrafterSlot& slot, Sequence& sequence, int32_t decoding);
   void build_batch();
-  void accept_slice(const Slice& slice, std::span<const float> logits);
+  void accept_slice(const Slice& slice, const model::Output& output);
   void tell_drafters();
   void retire();
 };
 
-// ---- outside the step ----------------------------------------------------------------------------------------------------------------------
+// ---- outside the step
+// ----------------------------------------------------------------------------------------------------------------------
 
 Engine::Engine(model::Transformer& target, const text::Tokenizer& tokenizer, EngineOptions options) {
   const int32_t trained = target.architecture().context_length;
@@ -152,7 +162,8 @@ Result<void> Engine::add_drafter(const std::string& name, std::unique_ptr<drafti
   if (state_->find_drafter(name) != nullptr) return Error{"drafter '" + name + "': the name is taken; choose another one"};
   if (state_->drafters.empty()) {
     state_->default_drafter = name;
-    if (state_->options.use_planner) state_->planner = DraftPlanner(measure_cost_curve(state_->target, state_->cache, state_->options.context_length));
+    if (state_->options.use_planner)
+      state_->planner = DraftPlanner(measure_cost_curve(state_->target, state_->cache, state_->options.context_length));
   }
   state_->drafters.push_back(std::make_unique<DrafterSlot>(DrafterSlot{name, std::move(drafter), {}, {}, false}));
   return {};
@@ -169,15 +180,16 @@ std::vector<drafting::DrafterReport> Engine::drafter_reports() const {
 Result<uint64_t> Engine::submit(Request request) {
   State& s = *state_;
   const auto length = static_cast<int64_t>(request.prompt.size());
-  if (length == 0) return Error{"prompt: expected at least one token, found none; give a text (or let the vocabulary's BOS token begin it)"};
+  if (length == 0)
+    return Error{"prompt: expected at least one token, found none; give a text (or let the vocabulary's BOS token begin it)"};
   if (length >= s.options.context_length) {
-    return Error{"prompt: expected fewer tokens than the context of " + std::to_string(s.options.context_length) + ", found " + std::to_string(length) +
-                 "; shorten it, or raise model.context_length where the model allows"};
+    return Error{"prompt: expected fewer tokens than the context of " + std::to_string(s.options.context_length) + ", found " +
+                 std::to_string(length) + "; shorten it, or raise model.context_length where the model allows"};
   }
   for (const int32_t token : request.prompt) {
     if (token < 0 || token >= s.target.architecture().vocab_size) {
-      return Error{"prompt: expected tokens from 0 to " + std::to_string(s.target.architecture().vocab_size - 1) + ", found " + std::to_string(token) +
-                   "; use ids of this model's vocabulary"};
+      return Error{"prompt: expected tokens from 0 to " + std::to_string(s.target.architecture().vocab_size - 1) + ", found " +
+                   std::to_string(token) + "; use ids of this model's vocabulary"};
     }
   }
   OUTRIDER_CHECK(verify::check(request.sampling, s.target.architecture().vocab_size));
@@ -203,8 +215,8 @@ Result<uint64_t> Engine::submit(Request request) {
   outcome.open = shared->sampling.n;
   outcome.completions.resize(static_cast<size_t>(shared->sampling.n));
   for (int32_t i = 0; i < shared->sampling.n; ++i) {
-    auto sequence = std::make_unique<Sequence>(s.next_sequence++, id, i, shared, verify::derived_seed(*shared->sampling.seed, i), s.tokenizer,
-                                               s.options.context_length, s.target.isa());
+    auto sequence = std::make_unique<Sequence>(s.next_sequence++, id, i, shared, verify::derived_seed(*shared->sampling.seed, i),
+                                               s.tokenizer, s.options.context_length, s.target.isa());
     s.waiting.push_back(std::move(sequence));
   }
   return id;
@@ -236,9 +248,14 @@ Result<std::vector<Completion>> Engine::complete(Request request) {
 
 int32_t Engine::context_length() const { return state_->options.context_length; }
 const model::Transformer& Engine::target() const { return state_->target; }
+int64_t Engine::kv_positions() const { return state_->cache.capacity(); }
+
+size_t Engine::kv_bytes() const { return state_->cache.bytes(); }
+
 const std::vector<double>& Engine::cost_curve() const { return state_->planner.curve().at_start; }
 
-// ---- the step ------------------------------------------------------------------------------------------------------------------------------
+// ---- the step
+// ------------------------------------------------------------------------------------------------------------------------------
 
 bool Engine::step() {
   State& s = *state_;
@@ -247,8 +264,8 @@ bool Engine::step() {
   if (s.running.empty()) return !s.waiting.empty();
   s.plan_and_propose();
   s.build_batch();
-  const std::span<const float> logits = s.target.forward(s.step_batch.batch, s.cache);
-  for (const Slice& slice : s.step_batch.slices) s.accept_slice(slice, logits);
+  const model::Output output = s.target.forward(s.step_batch.batch, s.cache);
+  for (const Slice& slice : s.step_batch.slices) s.accept_slice(slice, output);
   s.tell_drafters();
   s.retire();
   return !s.running.empty() || !s.waiting.empty();
@@ -331,15 +348,17 @@ void Engine::State::propose_with(DrafterSlot& slot, int32_t decoding) {
     if (sequence->drafter != &slot || !sequence->decoding()) continue;
     const int32_t deepest = std::min(options.draft_depth, sequence->remaining() - 1);  // a draft beyond the output's end is of no use
     int32_t nodes = options.draft_tokens;
-    if (options.use_planner && !slot.gives_chances) nodes = planner.budget(sequence->history, slot.history, std::min(nodes, deepest), setting_of(*sequence, decoding));
+    if (options.use_planner && !slot.gives_chances)
+      nodes = planner.budget(sequence->history, slot.history, std::min(nodes, deepest), setting_of(*sequence, decoding));
     if (nodes <= 0 || deepest <= 0) continue;
-    draft_requests.push_back({sequence->id, sequence->tokens, sequence->new_tokens, nodes, deepest, {}});
+    draft_requests.push_back({sequence->id, sequence->tokens, sequence->new_tokens, nodes, deepest, std::move(sequence->draft)});
     sequence->new_tokens = 0;
   }
   if (draft_requests.empty()) return;
   slot.drafter->propose(draft_requests);
   for (auto& draft_request : draft_requests) {
-    const auto owner = std::find_if(running.begin(), running.end(), [&](const auto& sequence) { return sequence->id == draft_request.request; });
+    const auto owner =
+        std::find_if(running.begin(), running.end(), [&](const auto& sequence) { return sequence->id == draft_request.request; });
     (*owner)->draft = std::move(draft_request.draft);
     if (options.use_planner) cut_to_worth(slot, **owner, decoding);
   }
@@ -347,7 +366,7 @@ void Engine::State::propose_with(DrafterSlot& slot, int32_t decoding) {
 
 // A drafter that says how sure it is has its draft cut where the next node's row would cost more than it brings.
 void Engine::State::cut_to_worth(DrafterSlot& slot, Sequence& sequence, int32_t decoding) {
-  auto chances = joint_chances(sequence.draft);
+  joint_chances(sequence.draft, chances);
   sequence.expected_correct = 0;
   if (chances.empty()) return;
   slot.gives_chances = true;
@@ -375,32 +394,33 @@ void Engine::State::build_batch() {
   }
 }
 
-void Engine::State::accept_slice(const Slice& slice, std::span<const float> logits) {
+void Engine::State::accept_slice(const Slice& slice, const model::Output& output) {
   Sequence& sequence = *slice.sequence;
   if (!slice.yields) {
     sequence.cached += slice.rows;
     return;
   }
-  const auto vocab = static_cast<size_t>(target.architecture().vocab_size);
   const auto row = [&](int32_t node) {
-    const auto values = logits.subspan(static_cast<size_t>(slice.first_logits + 1 + node) * vocab, vocab);
-    if (sequence.request->on_logits) sequence.request->on_logits(values);
+    const int32_t i = slice.first_output + 1 + node;
+    const verify::TargetRow values{output.logits_of(i), output.arg_max[static_cast<size_t>(i)]};
+    if (sequence.request->on_logits) sequence.request->on_logits(values.logits);
     return values;
   };
   const bool decoded = sequence.decoding();
   const int32_t root_slot = sequence.cached + (decoded ? 0 : slice.rows - 1);
-  auto accepted = verify::accept(sequence.draft, sequence.law, sequence.length(), row, [&](int32_t token) { return sequence.take_token(token); });
-  if (!accepted.ok()) {
-    sequence.finish(FinishReason::error, accepted.error().message);
+  const auto walked = verify::accept(
+      sequence.draft, sequence.law, sequence.length(), row, [&](int32_t token) { return sequence.take_token(token); }, sequence.accepted);
+  if (!walked.ok()) {
+    sequence.finish(FinishReason::error, walked.error().message);
     return;
   }
-  const auto correct = static_cast<int32_t>(accepted->nodes.size());
+  const auto correct = static_cast<int32_t>(sequence.accepted.nodes.size());
   if (decoded) {
     ++sequence.result.speculation.rounds;
     sequence.result.speculation.drafted += sequence.draft.size();
     sequence.result.speculation.correct_drafts += correct;
     if (sequence.drafter != nullptr && sequence.draft.size() > 0) {
-      std::vector<int32_t> depths(static_cast<size_t>(sequence.draft.size()));
+      depths.resize(static_cast<size_t>(sequence.draft.size()));
       int32_t deepest = 0;
       for (int32_t i = 0; i < sequence.draft.size(); ++i) {
         const int32_t parent = sequence.draft.parents[static_cast<size_t>(i)];
@@ -413,15 +433,11 @@ void Engine::State::accept_slice(const Slice& slice, std::span<const float> logi
     }
   }
   if (!is_chain(sequence.draft)) {
-    std::vector<int32_t> slots;
-    for (const int32_t node : accepted->nodes) slots.push_back(root_slot + 1 + node);
+    slots.clear();
+    for (const int32_t node : sequence.accepted.nodes) slots.push_back(root_slot + 1 + node);
     cache.commit_path(sequence.kv, slots, root_slot + 1);
   }
   sequence.cached = root_slot + 1 + correct;
-  if (sequence.drafter != nullptr && sequence.draft.size() > 0) {
-    sequence.accepted_nodes = std::move(accepted->nodes);
-    sequence.bonus_token = accepted->tokens.back();
-  }
 }
 
 // on_verified, one call a drafter, for the requests it proposed for.
@@ -430,8 +446,8 @@ void Engine::State::tell_drafters() {
     verified.clear();
     for (const Slice& slice : step_batch.slices) {
       const Sequence& sequence = *slice.sequence;
-      if (sequence.drafter != slot.get() || sequence.draft.size() == 0) continue;
-      verified.push_back({sequence.id, sequence.accepted_nodes, sequence.bonus_token});
+      if (sequence.drafter != slot.get() || sequence.draft.size() == 0 || sequence.accepted.tokens.empty()) continue;
+      verified.push_back({sequence.id, sequence.accepted.nodes, sequence.accepted.tokens.back()});
     }
     if (!verified.empty()) slot->drafter->on_verified(verified);
   }

@@ -34,14 +34,13 @@ void Calibration::record(double expected, int32_t correct) {
 
 double Calibration::factor() const { return std::clamp((correct_ + kPriorRounds) / (expected_ + kPriorRounds), 0.1, 2.0); }
 
-std::vector<double> joint_chances(const verify::DraftTree& draft) {
-  std::vector<double> chances;
-  if (draft.log_q.size() != draft.tokens.size()) return chances;
+void joint_chances(const verify::DraftTree& draft, std::vector<double>& chances) {
+  chances.clear();
+  if (draft.log_q.size() != draft.tokens.size()) return;
   for (size_t i = 0; i < draft.log_q.size(); ++i) {
     const int32_t parent = draft.parents[i];
     chances.push_back(std::exp(static_cast<double>(draft.log_q[i])) * (parent < 0 ? 1.0 : chances[static_cast<size_t>(parent)]));
   }
-  return chances;
 }
 
 int32_t DraftPlanner::worth(const std::vector<double>& chances, double factor, const PassSetting& pass) const {
@@ -60,7 +59,8 @@ double CostCurve::cost(int32_t rows, double context) const {
   const auto along = [rows](const std::vector<double>& curve) {
     const auto last = static_cast<int32_t>(curve.size()) - 1;
     if (rows <= last) return curve[static_cast<size_t>(std::max(rows, 1))];
-    const double slope = last > 1 ? (curve[static_cast<size_t>(last)] - curve[static_cast<size_t>(last / 2)]) / (last - last / 2) : curve.back();
+    const double slope =
+        last > 1 ? (curve[static_cast<size_t>(last)] - curve[static_cast<size_t>(last / 2)]) / (last - last / 2) : curve.back();
     return curve.back() + slope * (rows - last);
   };
   return along(at_start) + context * along(a_position);

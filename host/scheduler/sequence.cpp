@@ -6,11 +6,23 @@ namespace outrider::scheduler {
 
 Sequence::Sequence(uint64_t id_, uint64_t request_id_, int32_t index_, std::shared_ptr<const Request> request_, uint64_t seed_,
                    const text::Tokenizer& tokenizer, int32_t context_length, kernels::Isa isa)
-    : id(id_), request_id(request_id_), index(index_), seed(seed_), request(std::move(request_)), tokens(request->prompt),
-      law(request->sampling, seed, request->prompt, isa), tokenizer_(tokenizer), prompt_length_(length()),
-      most_tokens_(static_cast<int32_t>(std::min<int64_t>(static_cast<int64_t>(prompt_length_) + request->sampling.max_tokens, context_length))),
+    : id(id_),
+      request_id(request_id_),
+      index(index_),
+      seed(seed_),
+      request(std::move(request_)),
+      tokens(request->prompt),
+      law(request->sampling, seed, request->prompt, isa),
+      tokenizer_(tokenizer),
+      prompt_length_(length()),
+      most_tokens_(
+          static_cast<int32_t>(std::min<int64_t>(static_cast<int64_t>(prompt_length_) + request->sampling.max_tokens, context_length))),
       stream_(tokenizer, request->sampling.stop) {
-  tokens.reserve(static_cast<size_t>(std::min(most_tokens_, prompt_length_ + 4096)));
+  // Room for the output, so that steps allocate nothing; what is not used is never touched. Very long outputs grow now and then.
+  const auto output = static_cast<size_t>(std::clamp(most_tokens_ - prompt_length_, 0, 8192));
+  tokens.reserve(tokens.size() + output);
+  result.token_ids.reserve(output);
+  result.text.reserve(output * 8);
   result.prompt_tokens = prompt_length_;
   result.drafter = "none";
   result.timing.prefill_tokens = prompt_length_;
@@ -42,7 +54,7 @@ bool Sequence::take_token(int32_t token) {
     finish(FinishReason::stop);
     return false;
   }
-  result.text += stream_.push(token);
+  stream_.push_all({&token, 1}, result.text);
   if (stream_.stopped()) {
     finish(FinishReason::stop);
     return false;
@@ -56,7 +68,8 @@ bool Sequence::take_token(int32_t token) {
 
 void Sequence::emit() {
   if (request->on_output && (emitted_tokens_ < result.token_ids.size() || emitted_text_ < result.text.size())) {
-    request->on_output({index, std::span<const int32_t>(result.token_ids).subspan(emitted_tokens_), std::string_view(result.text).substr(emitted_text_)});
+    request->on_output(
+        {index, std::span<const int32_t>(result.token_ids).subspan(emitted_tokens_), std::string_view(result.text).substr(emitted_text_)});
   }
   emitted_tokens_ = result.token_ids.size();
   emitted_text_ = result.text.size();

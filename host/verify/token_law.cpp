@@ -18,20 +18,22 @@ void TokenLaw::observe(int32_t token) {
   if (params_.presence_penalty != 0.0F || params_.frequency_penalty != 0.0F) ++output_count_[token];
 }
 
-Result<int32_t> TokenLaw::choose(std::span<const float> logits, int64_t position) {
-  const std::span<const float> row = adjusted(logits);
-  const auto best = static_cast<int32_t>(kernels::arg_max(isa_, row.data(), static_cast<int64_t>(row.size())));
+Result<int32_t> TokenLaw::choose(const TargetRow& row, int64_t position) {
+  const bool known = row.arg_max != TargetRow::kUnknown && !changes_logits();
+  const std::span<const float> logits = adjusted(row.logits);
+  const auto best = known ? row.arg_max : static_cast<int32_t>(kernels::arg_max(isa_, logits.data(), static_cast<int64_t>(logits.size())));
   if (best < 0) {
-    return Error{"position " + std::to_string(position) + ": the target's logits hold NaN or infinity; the model file is damaged, or its numbers "
+    return Error{"position " + std::to_string(position) +
+                 ": the target's logits hold NaN or infinity; the model file is damaged, or its numbers "
                  "leave the range of its type"};
   }
   if (params_.greedy()) return best;
-  return sample(row, best, position);
+  return sample(logits, best, position);
 }
 
 // Penalties and bias. Without them the row is read where it lies.
 std::span<const float> TokenLaw::adjusted(std::span<const float> logits) {
-  if (!params_.has_penalties() && params_.logit_bias.empty()) return logits;
+  if (!changes_logits()) return logits;
   row_.assign(logits.begin(), logits.end());
   const auto at = [this](int32_t token) -> float& { return row_[static_cast<size_t>(token)]; };
   for (const int32_t token : seen_) {

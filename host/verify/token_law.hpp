@@ -18,17 +18,29 @@
 
 namespace outrider::verify {
 
+// One row of the target's output, as far as a law needs it.
+struct TargetRow {
+  static constexpr int32_t kUnknown = -2;
+  std::span<const float> logits;  // (vocab); may be empty where needs_logits() is false
+  int32_t arg_max = kUnknown;     // of the logits, as kernels::arg_max gives it (-1: NaN or infinity), when it is known already
+};
+
 class TokenLaw {
  public:
   TokenLaw(const SamplingParams& params, uint64_t seed, std::span<const int32_t> prompt, kernels::Isa isa);
 
-  // The token at absolute position `position`, given its row of logits (vocab). Errors: a NaN or +inf in the row.
-  Result<int32_t> choose(std::span<const float> logits, int64_t position);
+  // Whether choose() reads logits; else the row's arg max is the token.
+  [[nodiscard]] bool needs_logits() const { return !params_.greedy() || changes_logits(); }
+
+  // The token at absolute position `position`, given its row. Errors: a NaN or +inf in the row.
+  Result<int32_t> choose(const TargetRow& row, int64_t position);
+  Result<int32_t> choose(std::span<const float> logits, int64_t position) { return choose(TargetRow{logits}, position); }
 
   // Tells the law that `token` was emitted: penalties count it from now on.
   void observe(int32_t token);
 
  private:
+  [[nodiscard]] bool changes_logits() const { return params_.has_penalties() || !params_.logit_bias.empty(); }
   std::span<const float> adjusted(std::span<const float> logits);
   int32_t sample(std::span<const float> logits, int32_t most_probable, int64_t position);
   void filter(std::span<const float> logits, float max);
@@ -41,9 +53,9 @@ class TokenLaw {
   SamplingParams params_;
   uint64_t seed_;
   kernels::Isa isa_;
-  std::unordered_set<int32_t> seen_;                // prompt and output; kept only under a repetition penalty
+  std::unordered_set<int32_t> seen_;                   // prompt and output; kept only under a repetition penalty
   std::unordered_map<int32_t, int32_t> output_count_;  // kept only under presence and frequency penalties
-  std::vector<float> row_;                          // the adjusted copy
+  std::vector<float> row_;                             // the adjusted copy
   std::vector<int32_t> ids_;
   std::vector<Candidate> candidates_;
 };

@@ -2,6 +2,7 @@
 #include "kernels/cpu/attention.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cassert>
 
 #include "kernels/cpu/attention_ops.hpp"
@@ -11,10 +12,13 @@ namespace {
 
 const AttentionOps& ops(Isa isa) {
   switch (isa) {
-    case Isa::scalar: return kAttentionScalar;
-    case Isa::avx2: return kAttentionAvx2;
+    case Isa::scalar:
+      return kAttentionScalar;
+    case Isa::avx2:
+      return kAttentionAvx2;
     case Isa::avx512:
-    case Isa::avx512_vnni: return kAttentionAvx512;  // attention has no integer products
+    case Isa::avx512_vnni:
+      return kAttentionAvx512;  // attention has no integer products
   }
   return kAttentionScalar;
 }
@@ -92,7 +96,8 @@ void attention_prepare(AttentionScratch& scratch, const KvLayer& layer, const At
   int32_t longest = 1;
   for (const AttentionRow& row : rows) longest = std::max(longest, row.length());
   scratch.chunks = divide_up(longest, kAttentionChunk);
-  const size_t parts = rows.size() * static_cast<size_t>(shape.heads) * static_cast<size_t>(scratch.chunks);
+  // Room for the next power of two, so that a context that grows allocates seldom.
+  const size_t parts = rows.size() * static_cast<size_t>(shape.heads) * std::bit_ceil(static_cast<size_t>(scratch.chunks));
   scratch.partial_out.ensure(parts * static_cast<size_t>(layer.head_dim));
   scratch.partial_max.ensure(parts);
   scratch.partial_sum.ensure(parts);

@@ -21,8 +21,10 @@ std::vector<double> next_law(model::Transformer& target, const std::vector<int32
   model::KvCache cache(target.architecture(), kernels::KvType::f16, 64);
   auto sequence = cache.reserve(static_cast<int64_t>(tokens.size()));
   model::Batch batch;
-  for (size_t i = 0; i < tokens.size(); ++i) batch.add_contiguous(tokens[i], static_cast<int32_t>(i), &*sequence, i + 1 == tokens.size());
-  const auto logits = target.forward(batch, cache);
+  for (size_t i = 0; i < tokens.size(); ++i)
+    batch.add_contiguous(tokens[i], static_cast<int32_t>(i), &*sequence,
+                         i + 1 == tokens.size() ? model::Want::logits : model::Want::nothing);
+  const auto logits = target.forward(batch, cache).logits;
   std::vector<double> law(logits.size());
   double best = -INFINITY, total = 0;
   for (const float logit : logits) best = std::max(best, static_cast<double>(logit));
@@ -49,7 +51,8 @@ TEST_CASE("two consecutive tokens decoded speculatively have the target's joint 
     auto tokens = kPrompt;
     tokens.push_back(a);
     const auto second = next_law(*target, tokens, temperature);
-    for (int32_t b = 0; b < kVocab; ++b) joint[static_cast<size_t>(a * kVocab + b)] = first[static_cast<size_t>(a)] * second[static_cast<size_t>(b)];
+    for (int32_t b = 0; b < kVocab; ++b)
+      joint[static_cast<size_t>(a * kVocab + b)] = first[static_cast<size_t>(a)] * second[static_cast<size_t>(b)];
   }
 
   scheduler::EngineOptions engine_options;

@@ -1,8 +1,10 @@
 #include "model/transformer.hpp"
 
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <cstring>
 
+#include "kernels/cpu/math.hpp"
 #include "support/tiny_model.hpp"
 
 using namespace outrider;
@@ -24,8 +26,8 @@ std::vector<Logits> run_chunks(model::Transformer& target, const std::vector<int
   for (size_t begin = 0; begin < tokens.size(); begin += chunk) {
     model::Batch batch;
     const size_t end = std::min(tokens.size(), begin + chunk);
-    for (size_t i = begin; i < end; ++i) batch.add_contiguous(tokens[i], static_cast<int32_t>(i), &*sequence, true);
-    const auto logits = target.forward(batch, cache);
+    for (size_t i = begin; i < end; ++i) batch.add_contiguous(tokens[i], static_cast<int32_t>(i), &*sequence, model::Want::logits);
+    const auto logits = target.forward(batch, cache).logits;
     const auto vocab = static_cast<size_t>(target.architecture().vocab_size);
     for (size_t i = 0; i < end - begin; ++i) all.emplace_back(logits.begin() + i * vocab, logits.begin() + (i + 1) * vocab);
   }
@@ -40,6 +42,60 @@ std::vector<int32_t> some_tokens(size_t n, uint32_t seed = 5) {
 }
 
 }  // namespace
+
+TEST_CASE("a row that wants a token gets the arg max of the logits it would have got, whatever its neighbours want") {
+  // More features than one piece of the head, and a vocabulary that is no multiple of a group.
+  const tests::TinyModelOptions options{.vocab_size = 2 * 1024 + 333};
+  const std::vector<int32_t> tokens = some_tokens(21);
+  for (const int threads : {1, 2, 3}) {
+    kernels::ThreadPool pool(threads);
+    const auto target = tests::tiny_model(pool, kernels::best_isa(), options);
+    const auto expected = run_chunks(*target, tokens, tokens.size());
+    for (const auto& wants : std::vector<std::vector<model::Want>>{{model::Want::token},
+                                                                   {model::Want::logits},
+                                                                   {model::Want::token, model::Want::logits},
+                                                                   {model::Want::nothing, model::Want::token, model::Want::logits}}) {
+      model::KvCache cache(target->architecture(), kernels::KvType::f16, 512);
+      auto sequence = cache.reserve(static_cast<int64_t>(tokens.size()));
+      model::Batch batch;
+      for (size_t i = 0; i < tokens.size(); ++i)
+        batch.add_contiguous(tokens[i], static_cast<int32_t>(i), &*sequence, wants[i % wants.size()]);
+      const model::Output output = target->forward(batch, cache);
+      int32_t next = 0;
+      for (size_t i = 0; i < tokens.size(); ++i) {
+        const model::Want want = wants[i % wants.size()];
+        if (want == model::Want::nothing) continue;
+        CHECK(output.arg_max[static_cast<size_t>(next)] == kernels::arg_max(kernels::best_isa(), expected[i].data(), options.vocab_size));
+        CHECK(same_bits(output.logits_of(next),
+                        want == model::Want::logits ? std::span<const float>(expected[i]) : std::span<const float>()));
+        ++next;
+      }
+      CHECK(output.arg_max.size() == static_cast<size_t>(next));
+    }
+  }
+}
+
+TEST_CASE("of equal logits the lowest token is the arg max, also across threads and pieces, and a NaN anywhere is none") {
+  // Every feature of the head is the same row of weights, so all logits are equal.
+  const tests::TinyModelOptions options{.vocab_size = 5000, .type = kernels::TensorType::f32};
+  for (const bool bad : {false, true}) {
+    for (const int threads : {1, 3}) {
+      kernels::ThreadPool pool(threads);
+      const model::Architecture architecture = tests::tiny_architecture(options);
+      model::Weights weights = tests::tiny_weights(architecture, options);
+      std::vector<float> head(static_cast<size_t>(architecture.vocab_size) * architecture.hidden_size, 0.5F);
+      if (bad) head[static_cast<size_t>(4321) * architecture.hidden_size] = NAN;
+      weights.head_storage = kernels::PackedMatrix::pack(kernels::TensorType::f32, architecture.vocab_size, architecture.hidden_size,
+                                                         std::as_bytes(std::span(head)));
+      model::Transformer target(architecture, std::move(weights), pool, kernels::best_isa());
+      model::KvCache cache(target.architecture(), kernels::KvType::f16, 64);
+      auto sequence = cache.reserve(1);
+      model::Batch batch;
+      batch.add_contiguous(3, 0, &*sequence, model::Want::token);
+      CHECK(target.forward(batch, cache).arg_max[0] == (bad ? -1 : 0));
+    }
+  }
+}
 
 TEST_CASE("a row's logits have the same bits alone and in a pass of any size") {
   kernels::ThreadPool pool(2);
@@ -89,18 +145,19 @@ TEST_CASE("a tree node's logits equal those of its path decoded plainly, and a c
   const auto vocab = static_cast<size_t>(target->architecture().vocab_size);
   const int32_t root = static_cast<int32_t>(prompt.size()) - 1;
   model::Batch batch;
-  for (int32_t i = 0; i < root; ++i) batch.add_contiguous(prompt[static_cast<size_t>(i)], i, &*sequence, false);
+  for (int32_t i = 0; i < root; ++i) batch.add_contiguous(prompt[static_cast<size_t>(i)], i, &*sequence, model::Want::nothing);
   (void)target->forward(batch, cache);
   batch.clear();
-  batch.add_contiguous(prompt.back(), root, &*sequence, true);
+  batch.add_contiguous(prompt.back(), root, &*sequence, model::Want::logits);
   for (int32_t i = 0; i < 5; ++i) {
     std::vector<int32_t> path;
     for (int32_t node = i; node >= 0; node = parents[static_cast<size_t>(node)]) path.insert(path.begin(), root + 1 + node);
     const auto begin = static_cast<int32_t>(batch.paths.size()), depth = static_cast<int32_t>(path.size());
     batch.paths.insert(batch.paths.end(), path.begin(), path.end());
-    batch.rows.push_back({node_tokens[static_cast<size_t>(i)], root + depth, &*sequence, root + 1 + i, root + 1, begin, depth, true});
+    batch.rows.push_back(
+        {node_tokens[static_cast<size_t>(i)], root + depth, &*sequence, root + 1 + i, root + 1, begin, depth, model::Want::logits});
   }
-  const auto logits = target->forward(batch, cache);
+  const auto logits = target->forward(batch, cache).logits;
   const std::vector<Logits> tree = [&] {
     std::vector<Logits> rows;
     for (size_t i = 0; i < 6; ++i) rows.emplace_back(logits.begin() + i * vocab, logits.begin() + (i + 1) * vocab);
@@ -121,8 +178,8 @@ TEST_CASE("a tree node's logits equal those of its path decoded plainly, and a c
 
   cache.commit_path(*sequence, {root + 1, root + 4, root + 5}, root + 1);  // 3, 5, 6
   batch.clear();
-  batch.add_contiguous(9, root + 4, &*sequence, true);
-  const auto next = target->forward(batch, cache);
+  batch.add_contiguous(9, root + 4, &*sequence, model::Want::logits);
+  const auto next = target->forward(batch, cache).logits;
   CHECK(same_bits(next, plain({3, 5, 6, 9}).back()));
 }
 
@@ -134,9 +191,11 @@ TEST_CASE("requests of one pass do not see each other") {
   model::KvCache cache(target->architecture(), kernels::KvType::f16, 256);
   auto sequence_a = cache.reserve(16), sequence_b = cache.reserve(16);
   model::Batch batch;
-  for (size_t i = 0; i < a.size(); ++i) batch.add_contiguous(a[i], static_cast<int32_t>(i), &*sequence_a, i + 1 == a.size());
-  for (size_t i = 0; i < b.size(); ++i) batch.add_contiguous(b[i], static_cast<int32_t>(i), &*sequence_b, i + 1 == b.size());
-  const auto logits = target->forward(batch, cache);
+  for (size_t i = 0; i < a.size(); ++i)
+    batch.add_contiguous(a[i], static_cast<int32_t>(i), &*sequence_a, i + 1 == a.size() ? model::Want::logits : model::Want::nothing);
+  for (size_t i = 0; i < b.size(); ++i)
+    batch.add_contiguous(b[i], static_cast<int32_t>(i), &*sequence_b, i + 1 == b.size() ? model::Want::logits : model::Want::nothing);
+  const auto logits = target->forward(batch, cache).logits;
   const auto vocab = static_cast<size_t>(target->architecture().vocab_size);
   CHECK(same_bits(logits.subspan(0, vocab), expected_a.back()));
   CHECK(same_bits(logits.subspan(vocab, vocab), expected_b.back()));
@@ -146,9 +205,9 @@ TEST_CASE("a pass without rows gives no logits, and one that wants none fills th
   kernels::ThreadPool pool(1);
   const auto target = tests::tiny_model(pool, kernels::best_isa());
   model::KvCache cache(target->architecture(), kernels::KvType::f32, 32);
-  CHECK(target->forward({}, cache).empty());
+  CHECK(target->forward({}, cache).arg_max.empty());
   auto sequence = cache.reserve(8);
   model::Batch batch;
-  batch.add_contiguous(1, 0, &*sequence, false);
-  CHECK(target->forward(batch, cache).empty());
+  batch.add_contiguous(1, 0, &*sequence, model::Want::nothing);
+  CHECK(target->forward(batch, cache).arg_max.empty());
 }

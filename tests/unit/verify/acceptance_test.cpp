@@ -16,15 +16,17 @@ struct Rows {
       logits.back()[static_cast<size_t>(token)] = 1.0F;
     }
   }
-  std::span<const float> operator()(int32_t node) const { return logits[static_cast<size_t>(node + 1)]; }
+  TargetRow operator()(int32_t node) const { return {logits[static_cast<size_t>(node + 1)]}; }
 };
 
 Acceptance walk(const DraftTree& draft, const std::vector<int32_t>& best, int32_t stop_at = -1) {
   const Rows rows(best);
   TokenLaw law({}, 1, {}, Isa::scalar);
-  auto result = accept(draft, law, 0, [&](int32_t node) { return rows(node); }, [&](int32_t token) { return token != stop_at; });
-  REQUIRE(result.ok());
-  return *result;
+  Acceptance result;
+  REQUIRE(accept(
+              draft, law, 0, [&](int32_t node) { return rows(node); }, [&](int32_t token) { return token != stop_at; }, result)
+              .ok());
+  return result;
 }
 
 }  // namespace
@@ -70,14 +72,19 @@ TEST_CASE("penalties see the drafted prefix of the node they apply to") {
   const DraftTree chain{{4, 4}, {-1, 0}, {}};
   const Rows rows({4, 4, 4});
   TokenLaw law(params, 1, {}, Isa::scalar);
-  const auto result = accept(chain, law, 0, [&](int32_t node) { return rows(node); }, [](int32_t) { return true; });
-  REQUIRE(result.ok());
-  CHECK(result->tokens == std::vector<int32_t>{4, 0});  // the second 4 is penalised, though both were drafted
+  Acceptance result;
+  REQUIRE(accept(
+              chain, law, 0, [&](int32_t node) { return rows(node); }, [](int32_t) { return true; }, result)
+              .ok());
+  CHECK(result.tokens == std::vector<int32_t>{4, 0});  // the second 4 is penalised, though both were drafted
 }
 
 TEST_CASE("a row that cannot be sampled is an error") {
   const DraftTree none;
   TokenLaw law({}, 1, {}, Isa::scalar);
   const std::vector<float> row{0.0F, std::numeric_limits<float>::quiet_NaN()};
-  CHECK_FALSE(accept(none, law, 3, [&](int32_t) { return std::span<const float>(row); }, [](int32_t) { return true; }).ok());
+  Acceptance result;
+  CHECK_FALSE(accept(
+                  none, law, 3, [&](int32_t) { return TargetRow{row}; }, [](int32_t) { return true; }, result)
+                  .ok());
 }
