@@ -1,5 +1,9 @@
 // A 64-byte aligned array of trivial elements, for data that kernels stream. It grows and is never shrunk; growing discards the contents.
+// A large one lies on huge pages where the system lends them: weights are read from end to end for each token, and with pages of 4 KiB
+// each 64 cache lines cost another address translation, and loading a page fault.
 #pragma once
+
+#include <sys/mman.h>
 
 #include <cstddef>
 #include <cstdlib>
@@ -22,8 +26,11 @@ class AlignedBuffer {
     if (size > capacity_) {
       data_.reset();
       const size_t bytes = (size * sizeof(T) + 63) / 64 * 64;
-      data_.reset(static_cast<T*>(std::aligned_alloc(64, bytes)));
-      if (!data_) throw std::bad_alloc();
+      const bool large = bytes >= 2 * kHugePage;
+      void* memory = nullptr;
+      if (::posix_memalign(&memory, large ? kHugePage : 64, bytes) != 0) throw std::bad_alloc();
+      if (large) ::madvise(memory, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);  // a wish: failing costs speed alone
+      data_.reset(static_cast<T*>(memory));
       capacity_ = bytes / sizeof(T);
     }
     size_ = size;
@@ -36,6 +43,7 @@ class AlignedBuffer {
   const T& operator[](size_t i) const { return data_.get()[i]; }
 
  private:
+  static constexpr size_t kHugePage = size_t{2} << 20;  // of x86-64 and of AArch64 with 4 KiB pages
   struct Free {
     void operator()(T* p) const { std::free(p); }
   };

@@ -6,7 +6,9 @@
 #include <random>
 #include <unordered_map>
 
+#include "base/log.hpp"
 #include "scheduler/batch_builder.hpp"
+#include "scheduler/cost_curve.hpp"
 #include "scheduler/planner.hpp"
 #include "scheduler/sequence.hpp"
 #include "verify/acceptance.hpp"
@@ -30,67 +32,17 @@ std::string_view name(FinishReason reason) {
 
 namespace {
 
-constexpr int32_t kCurveRows[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32};
+constexpr double kCurveSeconds = 0.3;  // spent on timing passes when the first drafter is added
 
-// Seconds of one pass over `rows` rows that each see `context` positions of (empty) cache.
-double time_pass(model::Transformer& target, model::KvCache& cache, const model::KvSequence& sequence, int32_t rows, int32_t context) {
-  using Clock = std::chrono::steady_clock;
-  model::Batch batch;
-  for (int32_t i = 0; i < rows; ++i) batch.add_contiguous(0, context + i, &sequence, model::Want::token);
-  const auto start = Clock::now();
-  (void)target.forward(batch, cache);
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-// Measures passes at a short context and at one of a thousand positions, round after round, and keeps each one's least time: a burst of
-// other work on the machine then spoils a round, not a row count. What it leaves is held within reason (M rows cost no more than M passes,
-// and no less than fewer rows); row counts between the measured ones are interpolated. About a third of a second on a small model; on a
-// large one two rounds over fewer row counts.
-CostCurve measure_cost_curve(model::Transformer& target, model::KvCache& cache, int32_t context_length) {
-  constexpr double kLongest = 0.3;  // seconds, once every point has been measured twice
-  constexpr int kRounds = 6;
-  struct Point {
-    int32_t rows;
-    double near = 1e9, far = 1e9;
-  };
-  CostCurve curve;
-  const int32_t most_rows = kCurveRows[std::size(kCurveRows) - 1];
-  const int32_t context = std::min(1024, std::max(0, context_length - most_rows));
-  auto sequence = cache.reserve(std::min(context_length, context + most_rows));
-  if (!sequence) return curve;
-  std::vector<Point> points;
-  for (const int32_t rows : kCurveRows) {
-    if (rows <= sequence->capacity() - context) points.push_back({rows});
+// The cost curve of this target on this machine; in `file`, when there is one, times of earlier starts are found and left for later ones.
+CostCurve cost_curve_of(model::Transformer& target, model::KvCache& cache, const EngineOptions& options) {
+  PassTimes times;
+  if (!options.pass_times_file.empty()) times = read_pass_times(options.pass_times_file, options.pass_times_key);
+  times.measure(target, cache, options.context_length, kCurveSeconds);
+  if (!options.pass_times_file.empty()) {
+    if (auto written = write_pass_times(options.pass_times_file, options.pass_times_key, times); !written) log::debug("{}", written.error().message);
   }
-  double spent = 0;
-  for (int round = 0; round < kRounds && (round < 2 || spent < kLongest); ++round) {
-    for (size_t i = 0; i < points.size(); ++i) {
-      const double near = time_pass(target, cache, *sequence, points[i].rows, 0),
-                   far = time_pass(target, cache, *sequence, points[i].rows, context);
-      spent += near + far;
-      points[i].near = std::min(points[i].near, near), points[i].far = std::min(points[i].far, far);
-      if (round == 0 && spent > kLongest && points[i].rows >= 8) points.resize(i + 1);
-    }
-  }
-  cache.release(*sequence);
-
-  const double one = points[0].near;
-  const double one_position = context > 0 ? std::max(0.0, points[0].far - one) / one / context : 0.0;
-  curve.a_position[1] = one_position;
-  for (size_t i = 1; i < points.size(); ++i) {
-    const int32_t from = points[i - 1].rows, to = points[i].rows;
-    const double cost_begin = curve.at_start.back(), position_begin = curve.a_position.back();
-    const double cost = std::clamp(points[i].near / one, cost_begin, static_cast<double>(to));
-    const double position = context > 0 ? std::clamp((points[i].far - points[i].near) / one / context, position_begin,
-                                                     std::max(position_begin, one_position * to))
-                                        : 0.0;
-    for (int32_t m = from + 1; m <= to; ++m) {
-      const double part = static_cast<double>(m - from) / (to - from);
-      curve.at_start.push_back(cost_begin + (cost - cost_begin) * part);
-      curve.a_position.push_back(position_begin + (position - position_begin) * part);
-    }
-  }
-  return curve;
+  return times.curve();
 }
 
 }  // namespace
@@ -163,7 +115,7 @@ Result<void> Engine::add_drafter(const std::string& name, std::unique_ptr<drafti
   if (state_->drafters.empty()) {
     state_->default_drafter = name;
     if (state_->options.use_planner)
-      state_->planner = DraftPlanner(measure_cost_curve(state_->target, state_->cache, state_->options.context_length));
+      state_->planner = DraftPlanner(cost_curve_of(state_->target, state_->cache, state_->options));
   }
   state_->drafters.push_back(std::make_unique<DrafterSlot>(DrafterSlot{name, std::move(drafter), {}, {}, false}));
   return {};

@@ -90,6 +90,8 @@ struct EngineOptions {
   int32_t draft_tokens = 8;    // nodes of a draft, at most
   int32_t draft_depth = 0;     // 0: as many as draft_tokens
   bool use_planner = true;     // false: always ask for draft_tokens
+  std::string pass_times_file = {};  // where times of passes are kept between starts (cost_curve.hpp); empty: nowhere
+  std::string pass_times_key = {};   // what they hold for: model, machine, threads
 };
 
 class Engine {

@@ -55,17 +55,6 @@ int32_t DraftPlanner::worth(const std::vector<double>& chances, double factor, c
   return best_length;
 }
 
-double CostCurve::cost(int32_t rows, double context) const {
-  const auto along = [rows](const std::vector<double>& curve) {
-    const auto last = static_cast<int32_t>(curve.size()) - 1;
-    if (rows <= last) return curve[static_cast<size_t>(std::max(rows, 1))];
-    const double slope =
-        last > 1 ? (curve[static_cast<size_t>(last)] - curve[static_cast<size_t>(last / 2)]) / (last - last / 2) : curve.back();
-    return curve.back() + slope * (rows - last);
-  };
-  return along(at_start) + context * along(a_position);
-}
-
 int32_t DraftPlanner::budget(const AcceptanceHistory& own, const AcceptanceHistory& all, int32_t most, const PassSetting& pass) const {
   const double plain = (pass.other_tokens + 1) / curve_.cost(pass.other_rows + 1, pass.context);
   double best = plain * kMargin, reached = 1, expected = 1;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "scheduler/cost_curve.hpp"
 #include "verify/draft_tree.hpp"
 
 namespace outrider::scheduler {
@@ -38,14 +39,6 @@ class Calibration {
 
 // The chance of each node to be accepted, with all its ancestors, from log_q, into `chances`. Empty when the draft gives none.
 void joint_chances(const verify::DraftTree& draft, std::vector<double>& chances);
-
-// The time of a pass over M rows, relative to one row at a short context. Attention makes rows dearer as the context grows, linearly.
-struct CostCurve {
-  std::vector<double> at_start = {0, 1};    // by M, from 1 ([0] is not read); beyond its end it goes on linearly
-  std::vector<double> a_position = {0, 0};  // by M: what each position of context adds
-
-  [[nodiscard]] double cost(int32_t rows, double context) const;
-};
 
 // What else is in the pass that a draft would join, and how long the contexts in it are.
 struct PassSetting {

@@ -51,13 +51,6 @@ TEST_CASE("a draft is shorter when other requests have used the free rows up") {
   CHECK(planner.budget(good, all, 8, {20, 20, 0}) <= planner.budget(good, all, 8, {}));
 }
 
-TEST_CASE("the cost beyond the curve's end goes on along its slope") {
-  const CostCurve curve{{0, 1, 1.5, 2.0, 2.5}, {0, 0}};
-  CHECK(curve.cost(1, 0) == 1.0);
-  CHECK(curve.cost(4, 0) == 2.5);
-  CHECK(curve.cost(6, 0) == Approx(3.5));
-}
-
 TEST_CASE("a long context makes rows dearer and drafts shorter") {
   const CostCurve curve{{0, 1, 1.1, 1.2, 1.3, 1.4}, {0, 0.0001, 0.0005, 0.001, 0.0015, 0.002}};
   CHECK(curve.cost(2, 1000) == Approx(1.6));
