@@ -29,16 +29,22 @@ int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 // the blocks that read one chunk of one head follow each other.
 struct Run {
   size_t first_row;
-  int64_t rows, blocks, chunks;
+  int64_t rows, blocks;
+  int64_t first_chunk, chunks;  // chunks [first_chunk, first_chunk + chunks) hold all that its rows see
   [[nodiscard]] int64_t items(int kv_heads) const { return blocks * chunks * kv_heads; }
 };
 
 Run run_at(std::span<const AttentionRow> rows, size_t first) {
   size_t end = first;
-  int32_t longest = 0;
-  for (; end < rows.size() && rows[end].pages == rows[first].pages; ++end) longest = std::max(longest, rows[end].length());
+  int32_t longest = 0, lowest = rows[first].first;
+  for (; end < rows.size() && rows[end].pages == rows[first].pages; ++end) {
+    longest = std::max(longest, rows[end].length());
+    lowest = std::min(lowest, rows[end].first);
+  }
   const auto count = static_cast<int64_t>(end - first);
-  return {first, count, divide_up(count, kAttentionRowBlock), divide_up(longest, kAttentionChunk)};
+  const int64_t first_chunk = lowest / kAttentionChunk;
+  return {first, count, divide_up(count, kAttentionRowBlock), first_chunk,
+          std::max<int64_t>(divide_up(longest, kAttentionChunk) - first_chunk, 0)};
 }
 
 std::byte* page_of(const KvLayer& layer, const int32_t* pages, int32_t slot) {
@@ -126,7 +132,8 @@ void attention_partial(Isa isa, const KvLayer& layer, const AttentionShape& shap
     const Run run = run_at(rows, first);
     const int64_t run_items = run.items(layer.kv_heads);
     for (int64_t i = std::max<int64_t>(item_begin - run_begin, 0); i < std::min(item_end - run_begin, run_items); ++i) {
-      const int64_t block = i % run.blocks, kv_head = i / run.blocks % layer.kv_heads, chunk = i / run.blocks / layer.kv_heads;
+      const int64_t block = i % run.blocks, kv_head = i / run.blocks % layer.kv_heads;
+      const int64_t chunk = run.first_chunk + i / run.blocks / layer.kv_heads;
       const int64_t row = static_cast<int64_t>(first) + block * kAttentionRowBlock;
       const int64_t part = (row * shape.heads + kv_head * group) * scratch.chunks + chunk;
       ops(isa).partial({
@@ -139,6 +146,7 @@ void attention_partial(Isa isa, const KvLayer& layer, const AttentionShape& shap
           .group = group,
           .first_query = kv_head * group * layer.head_dim,
           .scale = shape.scale,
+          .soft_cap = shape.soft_cap,
           .rows = rows.data() + row,
           .row_count = static_cast<int>(std::min<int64_t>(kAttentionRowBlock, run.rows - block * kAttentionRowBlock)),
           .chunk_begin = static_cast<int32_t>(chunk * kAttentionChunk),
@@ -160,7 +168,7 @@ void attention_combine(Isa isa, const KvLayer& layer, const AttentionShape& shap
   const int64_t parts = shape.heads * scratch.chunks;
   for (int64_t r = begin; r < end; ++r) {
     const AttentionRow& row = rows[static_cast<size_t>(r)];
-    if (row.length() == 0) {  // nothing is seen: the output is zero
+    if (row.length() <= row.first) {  // nothing is seen: the output is zero
       std::fill_n(row.out, static_cast<int64_t>(shape.heads) * layer.head_dim, 0.0f);
       continue;
     }
@@ -171,6 +179,7 @@ void attention_combine(Isa isa, const KvLayer& layer, const AttentionShape& shap
         .heads = shape.heads,
         .head_dim = layer.head_dim,
         .chunks = scratch.chunks,
+        .first = row.first / kAttentionChunk,
         .used = divide_up(row.length(), kAttentionChunk),
         .out = row.out,
     });

@@ -2,12 +2,13 @@
 // transposed (one position a lane), so a score is one chain of fused multiply-adds over the head's features and needs no horizontal sum.
 //
 // Numeric law, the same for every instruction set, row count and thread count. With p the absolute position:
-//   score[p]   = (chain of fma over features 0..head_dim-1, from 0, of q[d] * k[p][d]) * scale
+//   score[p]   = (chain of fma over features 0..head_dim-1, from 0, of q[d] * k[p][d]) * scale, then math.hpp's soft_cap where there is one
 //   positions are cut into chunks of kAttentionChunk by absolute position; in each chunk, over the positions the row sees:
 //     m_c = max score;  w[p] = exp(score[p] - m_c);  l_c = sum of w in 16 virtual lanes (lane = p mod 16, ascending), added by the
 //     fixed tree of math.hpp;  o_c[d] = chain of fma over p ascending, from 0, of w[p] * v[p][d]
-//   m = max m_c;  f_c = exp(m_c - m);  l = chain of fma over c ascending of f_c * l_c;  o[d] likewise;  out[d] = o[d] / l
-// (all chunks, also where there is one only: exp(0) is exactly 1). reference_attention.hpp is the specification. A NaN in a row's query,
+//   over the chunks in which the row sees a position: m = max m_c;  f_c = exp(m_c - m);  l = chain of fma over c ascending of f_c * l_c;  o[d] likewise;  out[d] = o[d] / l
+// (also where there is one chunk only: exp(0) is exactly 1). A sliding window is a row's first position: what lies before it is no part of
+// any sum, and pages wholly before it are not read. reference_attention.hpp is the specification. A NaN in a row's query,
 // or in a position it sees, makes its output NaN; slots it does not see may hold anything.
 #pragma once
 
@@ -46,8 +47,8 @@ void kv_store(Isa isa, const KvLayer& layer, const int32_t* pages, int32_t slot,
 // Copies slot `from` to slot `to` of one sequence (both within its page table).
 void kv_move(const KvLayer& layer, const int32_t* pages, int32_t from, int32_t to);
 
-// One query row. It sees positions [0, prefix), at the slots of the same numbers, then the positions prefix, prefix + 1, … at the
-// slots that `path` names (a tree node's ancestors and itself; empty when all that is seen is contiguous).
+// One query row. Positions [0, prefix) are at the slots of the same numbers, then prefix, prefix + 1, … at the slots that `path` names
+// (a tree node's ancestors and itself; empty when all that is seen is contiguous). It sees those from `first` on.
 struct AttentionRow {
   const float* q;        // [heads * head_dim], after RoPE
   float* out;            // [heads * head_dim]
@@ -55,12 +56,14 @@ struct AttentionRow {
   int32_t prefix;
   const int32_t* path;
   int32_t path_length;   // >= 0; a row that sees nothing at all gets zeros
+  int32_t first = 0;     // >= 0; the first position seen, whether contiguous or on the path
   [[nodiscard]] int32_t length() const { return prefix + path_length; }
 };
 
 struct AttentionShape {
   int heads;
   float scale;
+  float soft_cap = 0.0f;  // of the scores; 0: none
 };
 
 // Partial results between the two phases; reused, grows to the largest batch seen.
@@ -72,7 +75,7 @@ struct AttentionScratch {
   int64_t chunks = 0;
 };
 
-// Sizes the scratch for a batch. Not thread-safe; call once before the phases.
+// Sizes the scratch for a batch, whatever its rows' `first`. Not thread-safe; call once before the phases.
 void attention_prepare(AttentionScratch& scratch, const KvLayer& layer, const AttentionShape& shape, std::span<const AttentionRow> rows,
                        int threads);
 

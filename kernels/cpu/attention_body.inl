@@ -179,7 +179,8 @@ inline void add_stretches(const Stretch<T>* stretches, int stretch_count, int he
 struct RowPart {
   const AttentionRow* row;
   int index;           // within the item
-  int32_t contiguous;  // positions [0, contiguous) are at the slots of the same numbers
+  int32_t begin;       // the first position seen
+  int32_t contiguous;  // positions [begin, contiguous) are at the slots of the same numbers
   int32_t end;         // positions [contiguous, end) are the row's path from path[first] on
   int32_t first;
 };
@@ -189,12 +190,12 @@ inline const T* at(const AttentionItem& item, int32_t page, size_t offset) {
   return reinterpret_cast<const T*>(item.data + static_cast<size_t>(page) * item.page_bytes + offset);
 }
 
-// Scores of positions [0, end) at the slots of their numbers.
+// Scores of positions [begin, end) at the slots of their numbers, in whole pages.
 template <class T>
-inline void score_contiguous(const AttentionItem& item, const int32_t* pages, int32_t end, int queries, const float* q, float* score) {
+inline void score_contiguous(const AttentionItem& item, const int32_t* pages, int32_t begin, int32_t end, int queries, const float* q, float* score) {
   const int count = (end + kPagePositions - 1) / kPagePositions;
   const int32_t* chunk_pages = pages + item.chunk_begin / kPagePositions;
-  for (int p = 0; p < count; p += kGroupPages) {
+  for (int p = begin / kPagePositions; p < count; p += kGroupPages) {
     const int together = count - p < kGroupPages ? count - p : kGroupPages;
     const T *keys[kGroupPages] = {}, *next[kGroupPages] = {};
     for (int i = 0; i < together; ++i) {
@@ -232,17 +233,23 @@ inline void score_paths(const AttentionItem& item, const int32_t* pages, const R
   }
 }
 
-// Turns n scores into weights in place; returns their maximum and the sum of the weights.
-inline void weigh(float* score, int32_t n, float& max, float& sum) {
-  const int32_t whole = n / 16 * 16;
-  const int rest = static_cast<int>(n - whole);
+// Turns the scores of positions [begin, end) into weights in place; returns their maximum and the sum of the weights. Lanes of begin's
+// vector that lie before it get the score of minus infinity, which changes no maximum and weighs 0.
+inline void weigh(float* score, int32_t begin, int32_t end, float cap, float& max, float& sum) {
+  const int32_t from = begin / 16 * 16, whole = end / 16 * 16;
+  const int rest = static_cast<int>(end - whole);
+  if (cap > 0.0f) {
+    for (int32_t p = from; p < whole; p += 16) store(score + p, soft_cap(load(score + p), cap));
+    if (rest > 0) store_first(score + whole, soft_cap(load_first(score + whole, rest, 0.0f), cap), rest);
+  }
+  for (int32_t p = from; p < begin; ++p) score[p] = -__builtin_inff();
   Lanes top = splat(-__builtin_inff());
-  for (int32_t p = 0; p < whole; p += 16) top = greater(top, load(score + p));
+  for (int32_t p = from; p < whole; p += 16) top = greater(top, load(score + p));
   if (rest > 0) top = greater(top, load_first(score + whole, rest, -__builtin_inff()));
   max = tree_greater(top);
   const Lanes maximum = splat(max);
   Lanes total = splat(0.0f);
-  for (int32_t p = 0; p < whole; p += 16) {
+  for (int32_t p = from; p < whole; p += 16) {
     const Lanes weight = exp(subtract(load(score + p), maximum));
     total = add(total, weight);
     store(score + p, weight);
@@ -282,20 +289,24 @@ template <class T>
 void partial_of(const AttentionItem& item) {
   RowPart parts[kAttentionRowBlock];
   int part_count = 0;
-  int32_t common = kAttentionChunk, longest = 0;  // positions that all rows see contiguously, that some row does
+  int32_t lowest = kAttentionChunk, longest = 0;           // positions [lowest, longest) are seen contiguously by some row,
+  int32_t shared_begin = 0, shared_end = kAttentionChunk;  // [shared_begin, shared_end) by all rows
   for (int r = 0; r < item.row_count; ++r) {
     const AttentionRow& row = item.rows[r];
+    const int32_t begin = row.first > item.chunk_begin ? row.first - item.chunk_begin : 0;
     int32_t end = row.prefix + row.path_length - item.chunk_begin;
-    if (end <= 0) continue;
     if (end > kAttentionChunk) end = kAttentionChunk;
+    if (begin >= end) continue;
     int32_t contiguous = row.prefix - item.chunk_begin;
-    const int32_t first = contiguous < 0 ? -contiguous : 0;
-    contiguous = contiguous < 0 ? 0 : contiguous > end ? end : contiguous;
-    parts[part_count++] = {&row, r, contiguous, end, first};
-    if (contiguous < common) common = contiguous;
-    if (contiguous > longest) longest = contiguous;
+    contiguous = contiguous < begin ? begin : contiguous > end ? end : contiguous;
+    parts[part_count++] = {&row, r, begin, contiguous, end, item.chunk_begin + contiguous - row.prefix};
+    if (begin < contiguous && begin < lowest) lowest = begin;
+    if (begin < contiguous && contiguous > longest) longest = contiguous;
+    if (begin > shared_begin) shared_begin = begin;
+    if (contiguous < shared_end) shared_end = contiguous;
   }
   if (part_count == 0) return;
+  if (shared_begin >= shared_end) shared_begin = shared_end = 0;
 
   const int group = item.group, queries = part_count * group;
   const int32_t* pages = item.rows[0].pages;
@@ -308,25 +319,38 @@ void partial_of(const AttentionItem& item) {
       for (int d = 0; d < item.head_dim; d += 16) store(q + (r * group + g) * kQueryStride + d, load(from + d));
     }
 
-  score_contiguous<T>(item, pages, longest, queries, q, score);
+  score_contiguous<T>(item, pages, lowest, longest, queries, q, score);
   score_paths<T>(item, pages, parts, part_count, q, score, page_score);
 
   for (int r = 0; r < part_count; ++r)
     for (int g = 0; g < group; ++g) {
       const int64_t index = parts[r].index * item.row_stride + g * item.head_stride;
-      weigh(score + (r * group + g) * kScoreStride, parts[r].end, item.max[index], item.sum[index]);
+      weigh(score + (r * group + g) * kScoreStride, parts[r].begin, parts[r].end, item.soft_cap, item.max[index], item.sum[index]);
     }
 
-  // The outputs take the queries' place in the scratch, so that they lie one stride apart. First the positions that all rows share,
-  // for all queries at once; then what each row sees beyond them.
+  // The outputs take the queries' place in the scratch, so that they lie one stride apart. Each is one chain over ascending positions:
+  // what its row sees before the positions that all rows share (where windows begin apart), then those, for all queries at once, then
+  // what the row sees beyond them.
   float* out = q;
   Stretch<T> stretches[kMaxStretches];
-  const int shared = contiguous_stretches<T>(item, pages, 0, common, stretches);
-  add_stretches<T>(stretches, shared, item.head_dim, score, out, queries, false);
+  bool resume = false;  // do the outputs hold sums to go on from
+  for (int r = 0; r < part_count; ++r) resume = resume || parts[r].begin < shared_begin;
+  if (resume) {
+    for (int j = 0; j < queries; ++j)
+      for (int d = 0; d < item.head_dim; d += 16) store(out + j * kQueryStride + d, splat(0.0f));
+    for (int r = 0; r < part_count; ++r) {
+      const int own = contiguous_stretches<T>(item, pages, parts[r].begin, shared_begin, stretches);
+      add_stretches<T>(stretches, own, item.head_dim, score + r * group * kScoreStride, out + r * group * kQueryStride, group, true);
+    }
+  }
+  const int shared = contiguous_stretches<T>(item, pages, shared_begin, shared_end, stretches);
+  add_stretches<T>(stretches, shared, item.head_dim, score, out, queries, resume);
+  resume = resume || shared > 0;
   for (int r = 0; r < part_count; ++r) {
-    int own = contiguous_stretches<T>(item, pages, common, parts[r].contiguous, stretches);
+    const int32_t beyond = parts[r].begin > shared_end ? parts[r].begin : shared_end;
+    int own = contiguous_stretches<T>(item, pages, beyond, parts[r].contiguous, stretches);
     own += path_stretches<T>(item, pages, parts[r], stretches + own);
-    add_stretches<T>(stretches, own, item.head_dim, score + r * group * kScoreStride, out + r * group * kQueryStride, group, common > 0);
+    add_stretches<T>(stretches, own, item.head_dim, score + r * group * kScoreStride, out + r * group * kQueryStride, group, resume);
     for (int g = 0; g < group; ++g) {
       float* to = item.out + (parts[r].index * item.row_stride + g * item.head_stride) * item.head_dim;
       for (int d = 0; d < item.head_dim; d += 16) store(to + d, load(out + (r * group + g) * kQueryStride + d));
@@ -349,11 +373,11 @@ void combine(const CombineRow& row) {
     const float* sum = row.partial_sum + h * row.chunks;
     const float* partial_out = row.partial_out + h * row.chunks * row.head_dim;
     float* out = row.out + static_cast<int64_t>(h) * row.head_dim;
-    float top = max[0];
-    for (int64_t c = 1; c < row.used; ++c) top = max[c] > top ? max[c] : top;
+    float top = max[row.first];
+    for (int64_t c = row.first + 1; c < row.used; ++c) top = max[c] > top ? max[c] : top;
     Lanes length = splat(0.0f);
     for (int d = 0; d < row.head_dim; d += 16) store(out + d, splat(0.0f));
-    for (int64_t c = 0; c < row.used; ++c) {
+    for (int64_t c = row.first; c < row.used; ++c) {
       const Lanes factor = exp(subtract(splat(max[c]), splat(top)));
       length = fused(factor, splat(sum[c]), length);
       for (int d = 0; d < row.head_dim; d += 16) store(out + d, fused(factor, load(partial_out + c * row.head_dim + d), load(out + d)));

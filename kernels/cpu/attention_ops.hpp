@@ -26,6 +26,7 @@ struct AttentionItem {
   int group;                  // query heads of this KV head
   int64_t first_query;        // float offset of the group's first head in q
   float scale;
+  float soft_cap;             // 0: none
   const AttentionRow* rows;   // row_count <= kAttentionRowBlock, sharing `pages`
   int row_count;
   int32_t chunk_begin;        // absolute position, a multiple of kAttentionChunk
@@ -44,7 +45,8 @@ struct CombineRow {
   int heads;
   int head_dim;
   int64_t chunks;             // how many there is room for
-  int64_t used;               // how many the row has, at least 1
+  int64_t first;              // the row has chunks [first, used), at least one
+  int64_t used;
   float* out;                 // [heads * head_dim]
 };
 

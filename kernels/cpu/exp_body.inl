@@ -1,4 +1,4 @@
-// exp of sixteen lanes; included by the other bodies after one of the lanes_*.hpp.
+// exp of sixteen lanes, and the soft cap that is made of it; included by the other bodies after one of the lanes_*.hpp.
 namespace outrider::kernels {
 namespace {
 
@@ -18,6 +18,12 @@ namespace {
   p = fused(p, r, splat(1.0f));
   const Lanes scaled = add_exponent(p, shifted);
   return where_above(x, kHighest, __builtin_inff(), where_below(x, kLowest, 0.0f, scaled));
+}
+
+// math.hpp's soft_cap.
+[[maybe_unused]] inline Lanes soft_cap(Lanes x, float cap) {
+  const Lanes rest = divide(splat(2.0f), add(splat(1.0f), exp(multiply(x, splat(2.0f / cap)))));  // 1 - tanh(x / cap)
+  return fused(x, splat(0.0f), multiply(splat(cap), subtract(splat(1.0f), rest)));
 }
 
 }  // namespace

@@ -29,6 +29,7 @@ void rms_norm(Isa isa, const float* x, const float* weight, int64_t n, float eps
 void add(Isa isa, float* x, const float* y, int64_t n) { ops(isa).add(x, y, n); }
 void silu_multiply(Isa isa, const float* gate, const float* up, int64_t n, float* out) { ops(isa).silu_multiply(gate, up, n, out); }
 void gelu_multiply(Isa isa, const float* gate, const float* up, int64_t n, float* out) { ops(isa).gelu_multiply(gate, up, n, out); }
+void soft_cap(Isa isa, float* x, float cap, int64_t n) { ops(isa).soft_cap(x, cap, n); }
 
 void rope(Isa isa, float* x, int heads, int head_dim, int rotary, RopePairs pairs, const float* table_row) {
   (pairs == RopePairs::interleaved ? ops(isa).rope_interleaved : ops(isa).rope_halves)(x, heads, head_dim, rotary, table_row);

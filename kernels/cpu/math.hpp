@@ -23,6 +23,10 @@ void silu_multiply(Isa isa, const float* gate, const float* up, int64_t n, float
 // out[i] = gelu(gate[i]) * up[i], the tanh form; out may be gate.
 void gelu_multiply(Isa isa, const float* gate, const float* up, int64_t n, float* out);
 
+// x[i] = cap * tanh(x[i] / cap), computed as fma(x, 0, cap * (1 - 2 / (1 + exp(x * (2 / cap))))): the last step leaves a number as it is
+// and turns an infinity into NaN, so that a fault stays one. Within 4e-7 * cap of the true value. cap > 0.
+void soft_cap(Isa isa, float* x, float cap, int64_t n);
+
 // Rotation angles. A table row holds cos[rotary/2], then sin[rotary/2], each times `magnitude`. `frequencies` are the angles that a
 // position adds, [rotary/2]; scaled variants (linear, YaRN, Llama 3) are a matter of the frequencies and the magnitude given. Computed
 // with the C library's long double functions, which do not vary with the processor, so that the table is the same on every x86-64

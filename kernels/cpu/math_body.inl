@@ -54,6 +54,12 @@ void gelu_multiply(const float* gate, const float* up, int64_t n, float* out) {
       });
 }
 
+void soft_cap(float* x, float cap, int64_t n) {
+  each_sixteen(
+      n, [&](int64_t i) { store(x + i, soft_cap(load(x + i), cap)); },
+      [&](int64_t i, int count) { store_first(x + i, soft_cap(load_first(x + i, count, 0.0f), cap), count); });
+}
+
 inline void rotate(Lanes& a, Lanes& b, Lanes cosine, Lanes sine) {
   const Lanes turned = fused(a, cosine, negate(multiply(b, sine)));
   b = fused(a, sine, multiply(b, cosine));
@@ -179,8 +185,8 @@ int64_t collect_at_least(const float* x, int64_t n, float threshold, int32_t* ou
   return found;
 }
 
-constexpr MathOps kOps = {rms_norm, add, silu_multiply, gelu_multiply, rope_interleaved, rope_halves, arg_max, max_value, sum_exp,
-                          collect_at_least};
+constexpr MathOps kOps = {rms_norm,    add,     silu_multiply, gelu_multiply, soft_cap,        rope_interleaved,
+                          rope_halves, arg_max, max_value,     sum_exp,       collect_at_least};
 
 }  // namespace
 }  // namespace outrider::kernels

@@ -11,6 +11,7 @@ struct MathOps {
   void (*add)(float* x, const float* y, int64_t n);
   void (*silu_multiply)(const float* gate, const float* up, int64_t n, float* out);
   void (*gelu_multiply)(const float* gate, const float* up, int64_t n, float* out);
+  void (*soft_cap)(float* x, float cap, int64_t n);
   void (*rope_interleaved)(float* x, int heads, int head_dim, int rotary, const float* table_row);
   void (*rope_halves)(float* x, int heads, int head_dim, int rotary, const float* table_row);
   int64_t (*arg_max)(const float* x, int64_t n);

@@ -11,20 +11,21 @@
 
 namespace outrider::kernels::reference {
 
-void attention(const float* q, const KvView& keys, const KvView& values, int kv_head, int64_t positions, float scale, float* out) {
+void attention(const float* q, const KvView& keys, const KvView& values, int kv_head, int64_t first, int64_t positions, float scale,
+               float soft_cap, float* out) {
   const int head_dim = keys.head_dim;
   struct Chunk {
     float max, sum;
     std::vector<float> out;
   };
   std::vector<Chunk> chunks;
-  for (int64_t begin = 0; begin < positions; begin += kAttentionChunk) {
-    const int64_t end = std::min<int64_t>(begin + kAttentionChunk, positions);
+  for (int64_t chunk_begin = first / kAttentionChunk * kAttentionChunk; chunk_begin < positions; chunk_begin += kAttentionChunk) {
+    const int64_t begin = std::max(chunk_begin, first), end = std::min<int64_t>(chunk_begin + kAttentionChunk, positions);
     std::vector<float> score;
     for (int64_t p = begin; p < end; ++p) {
       float sum = 0.0f;
       for (int d = 0; d < head_dim; ++d) sum = std::fma(q[d], keys.at(p, kv_head)[d], sum);
-      score.push_back(sum * scale);
+      score.push_back(soft_cap > 0.0f ? reference::soft_cap(sum * scale, soft_cap) : sum * scale);
     }
     Chunk chunk{*std::max_element(score.begin(), score.end()), 0.0f, std::vector<float>(static_cast<size_t>(head_dim), 0.0f)};
     std::array<float, 16> lanes{};

@@ -14,7 +14,8 @@ struct KvView {
   [[nodiscard]] const float* at(int64_t position, int kv_head) const { return data + (position * kv_heads + kv_head) * head_dim; }
 };
 
-// Attention of one query head q[head_dim] over positions [0, positions), positions >= 1, into out[head_dim].
-void attention(const float* q, const KvView& keys, const KvView& values, int kv_head, int64_t positions, float scale, float* out);
+// Attention of one query head q[head_dim] over positions [first, positions), at least one, into out[head_dim]. soft_cap 0: none.
+void attention(const float* q, const KvView& keys, const KvView& values, int kv_head, int64_t first, int64_t positions, float scale,
+               float soft_cap, float* out);
 
 }  // namespace outrider::kernels::reference

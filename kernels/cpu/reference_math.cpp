@@ -33,6 +33,12 @@ void gelu_multiply(const float* gate, const float* up, int64_t n, float* out) {
   }
 }
 
+// tanh u = 1 - 2 / (1 + exp(2 u)); an infinity times 0 is NaN.
+float soft_cap(float x, float cap) {
+  const float doubled = x * (2.0f / cap);
+  return std::fma(x, 0.0f, cap * (1.0f - 2.0f / (1.0f + exp_scalar(doubled))));
+}
+
 void rope(float* x, int heads, int head_dim, int rotary, RopePairs pairs, const float* table_row) {
   const int half = rotary / 2;
   for (int h = 0; h < heads; ++h)

@@ -16,6 +16,7 @@ float tree_sum(std::array<float, 16> lanes);
 void rms_norm(const float* x, const float* weight, int64_t n, float epsilon, float* out);
 void silu_multiply(const float* gate, const float* up, int64_t n, float* out);
 void gelu_multiply(const float* gate, const float* up, int64_t n, float* out);
+float soft_cap(float x, float cap);
 void rope(float* x, int heads, int head_dim, int rotary, RopePairs pairs, const float* table_row);
 int64_t arg_max(const float* x, int64_t n);
 float max_value(const float* x, int64_t n);

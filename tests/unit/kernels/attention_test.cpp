@@ -8,6 +8,7 @@
 #include <numeric>
 #include <random>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "kernels/cpu/reference_attention.hpp"
@@ -74,15 +75,15 @@ struct Sequence {
     kv_store(isa, cache.layer, cache.pages.data(), slot, k.data() + at, v.data() + at);
   }
 
-  // What the specification says of the query at `position`, which sees itself and all before it. Kept, as tests ask again.
-  const std::vector<float>& expected(int32_t position) {
-    auto& out = expected_[position];
+  // What the specification says of the query at `position`, which sees itself and all before it from `first` on. Kept, as tests ask again.
+  const std::vector<float>& expected(int32_t position, int32_t first = 0, float soft_cap = 0.0f) {
+    auto& out = expected_[{position, first, soft_cap}];
     if (out.empty()) {
       out.resize(query_size());
       const reference::KvView keys{rounded_k.data(), form.kv_heads, form.head_dim}, values{rounded_v.data(), form.kv_heads, form.head_dim};
       for (int h = 0; h < form.heads; ++h)
-        reference::attention(query(position) + h * form.head_dim, keys, values, h / (form.heads / form.kv_heads), position + 1, scale(),
-                             out.data() + h * form.head_dim);
+        reference::attention(query(position) + h * form.head_dim, keys, values, h / (form.heads / form.kv_heads), first, position + 1, scale(),
+                             soft_cap, out.data() + h * form.head_dim);
     }
     return out;
   }
@@ -92,14 +93,15 @@ struct Sequence {
   std::vector<float> k, v, q, rounded_k, rounded_v;
 
  private:
-  std::map<int32_t, std::vector<float>> expected_;
+  std::map<std::tuple<int32_t, int32_t, float>, std::vector<float>> expected_;
 };
 
 // Runs both phases as `threads` threads would, one after another, and returns the rows' outputs.
-std::vector<std::vector<float>> run(Isa isa, const Cache& cache, const Sequence& of, std::vector<AttentionRow> rows, int threads = 1) {
+std::vector<std::vector<float>> run(Isa isa, const Cache& cache, const Sequence& of, std::vector<AttentionRow> rows, int threads = 1,
+                                    float soft_cap = 0.0f) {
   std::vector<std::vector<float>> out(rows.size(), std::vector<float>(of.query_size()));
   for (size_t r = 0; r < rows.size(); ++r) rows[r].out = out[r].data();
-  const AttentionShape shape{of.form.heads, of.scale()};
+  const AttentionShape shape{of.form.heads, of.scale(), soft_cap};
   AttentionScratch scratch;
   attention_prepare(scratch, cache.layer, shape, rows, threads);
   const int64_t items = attention_items(cache.layer, rows), count = static_cast<int64_t>(rows.size());
@@ -116,6 +118,13 @@ bool same(const std::vector<float>& a, const std::vector<float>& b) {
 
 AttentionRow row_at(const Sequence& sequence, const Cache& cache, int32_t position) {
   return {sequence.query(position), nullptr, cache.pages.data(), position + 1, nullptr, 0};
+}
+
+// The same, seeing `window` positions, itself the last.
+AttentionRow windowed(const Sequence& sequence, const Cache& cache, int32_t position, int32_t window) {
+  AttentionRow row = row_at(sequence, cache, position);
+  row.first = std::max(position - window + 1, 0);
+  return row;
 }
 
 }  // namespace
@@ -244,6 +253,114 @@ TEST_CASE("a path may be longer than a chunk") {
   }
 }
 
+TEST_CASE("a window equals its specification to the bit: within a page, across pages and chunks, before and after it is full") {
+  for (Form form : {Form{4, 1, 256, KvType::f16}, Form{9, 3, 64, KvType::f32}, Form{2, 2, 16, KvType::f16}})
+    for (int32_t window : {1, 5, 16, 23, 32, 250, 256, 257, 512}) {
+      Sequence sequence(form, 560, 14);
+      // Contexts one short of the window, of its length, one past it; then around chunk borders, with rows next to each other.
+      std::vector<int32_t> positions = {0, window - 1, window, window + 1, window + 15, window + 16};
+      if (window > 1) positions.push_back(window - 2);
+      for (int32_t p = 250; p < 266; ++p) positions.push_back(p);
+      for (int32_t p = 508; p < 516; ++p) positions.push_back(p);
+      for (Isa isa : available_isas()) {
+        Cache cache(form, 560);
+        for (int32_t p = 0; p < 560; ++p) sequence.store(isa, cache, p, p);
+        std::vector<AttentionRow> rows;
+        for (int32_t p : positions) rows.push_back(windowed(sequence, cache, p, window));
+        const auto together = run(isa, cache, sequence, rows, 3);
+        for (size_t r = 0; r < rows.size(); ++r) {
+          INFO(isa_name(isa) << ", " << text(form) << ", window " << window << ", position " << positions[r]);
+          REQUIRE(same(together[r], sequence.expected(positions[r], rows[r].first)));
+          if (r % 5 == 0) REQUIRE(same(run(isa, cache, sequence, {rows[r]})[0], sequence.expected(positions[r], rows[r].first)));
+        }
+      }
+    }
+}
+
+TEST_CASE("rows of one block may see windows that begin and end anywhere, also with nothing in common") {
+  const Form form{3, 1, 32, KvType::f16};
+  Sequence sequence(form, 300, 15);
+  std::mt19937 random(4);
+  for (Isa isa : available_isas()) {
+    Cache cache(form, 300);
+    for (int32_t p = 0; p < 300; ++p) sequence.store(isa, cache, p, p);
+    for (int trial = 0; trial < 200; ++trial) {
+      std::vector<AttentionRow> rows;
+      for (size_t r = 0; r < 1 + random() % 9; ++r) {
+        const auto position = static_cast<int32_t>(trial % 2 == 0 ? 40 + random() % 12 : random() % 300);
+        rows.push_back(windowed(sequence, cache, position, 1 + static_cast<int32_t>(random() % (trial % 3 == 0 ? 300 : 20))));
+      }
+      const auto out = run(isa, cache, sequence, rows);
+      for (size_t r = 0; r < rows.size(); ++r) {
+        INFO(isa_name(isa) << ", trial " << trial << ", row " << r << " sees [" << rows[r].first << ", " << rows[r].prefix << ")");
+        REQUIRE(same(out[r], sequence.expected(rows[r].prefix - 1, rows[r].first)));
+      }
+    }
+  }
+}
+
+TEST_CASE("keys before a window may be anything and their pages need not exist") {
+  const Form form{3, 1, 64, KvType::f16};
+  Sequence sequence(form, 600, 16);
+  for (Isa isa : available_isas())
+    for (int32_t window : {3, 16, 40, 300}) {
+      Cache cache(form, 600);  // what is not stored is NaN
+      const int32_t position = 590, first = position - window + 1;
+      for (int32_t p = first; p <= position; ++p) sequence.store(isa, cache, p, p);
+      for (int32_t page = 0; page < first / kPagePositions; ++page) cache.pages[static_cast<size_t>(page)] = INT32_MAX;  // far outside
+      INFO(isa_name(isa) << ", window " << window);
+      REQUIRE(same(run(isa, cache, sequence, {windowed(sequence, cache, position, window)})[0], sequence.expected(position, first)));
+    }
+}
+
+TEST_CASE("a tree node's window counts positions by depth, and may begin on its path") {
+  const Form form{4, 2, 32, KvType::f16};
+  const int32_t depth = 12;
+  for (int32_t committed : {0, 3, 17, 250, 256, 509})
+    for (int32_t window : {1, 2, 5, 12, 13, 16, 30, 257}) {
+      Sequence sequence(form, committed + depth, 17);
+      for (Isa isa : available_isas()) {
+        INFO(isa_name(isa) << ", committed " << committed << ", window " << window);
+        Cache cache(form, committed + depth * 7 + 1);
+        for (int32_t p = 0; p < committed; ++p) sequence.store(isa, cache, p, p);
+        std::vector<int32_t> path;
+        std::vector<AttentionRow> rows;
+        for (int32_t d = 0; d < depth; ++d) {
+          path.push_back(committed + (d * 29 + 3) % (depth * 7));  // not in ascending order, far from the depth
+          sequence.store(isa, cache, committed + d, path.back());
+        }
+        for (int32_t d = 0; d < depth; ++d) {
+          rows.push_back(windowed(sequence, cache, committed + d, window));
+          rows.back().prefix = committed, rows.back().path = path.data(), rows.back().path_length = d + 1;
+        }
+        const auto out = run(isa, cache, sequence, rows, 2);
+        for (int32_t d = 0; d < depth; ++d) {
+          INFO("depth " << d);
+          const AttentionRow& row = rows[static_cast<size_t>(d)];
+          REQUIRE(same(out[static_cast<size_t>(d)], sequence.expected(committed + d, row.first)));
+          REQUIRE(same(run(isa, cache, sequence, {row})[0], sequence.expected(committed + d, row.first)));
+        }
+      }
+    }
+}
+
+TEST_CASE("soft-capped scores equal their specification to the bit, with and without a window") {
+  const Form form{6, 2, 64, KvType::f16};
+  Sequence sequence(form, 530, 18);
+  for (Isa isa : available_isas()) {
+    Cache cache(form, 530);
+    for (int32_t p = 0; p < 530; ++p) sequence.store(isa, cache, p, p);
+    for (float cap : {0.5f, 50.0f})
+      for (int32_t window : {7, 261, 1000})
+        for (int32_t position : {0, 6, 7, 30, 255, 256, 529}) {
+          INFO(isa_name(isa) << ", cap " << cap << ", window " << window << ", position " << position);
+          const AttentionRow row = windowed(sequence, cache, position, window);
+          REQUIRE(same(run(isa, cache, sequence, {row}, 1, cap)[0], sequence.expected(position, row.first, cap)));
+        }
+  }
+  CHECK_FALSE(same(sequence.expected(529, 0, 0.5f), sequence.expected(529)));
+}
+
 TEST_CASE("attention over one position is that position's value, and over none is zero") {
   const Form form{2, 1, 64, KvType::f32};
   Sequence sequence(form, 1, 10);
@@ -258,6 +375,9 @@ TEST_CASE("attention over one position is that position's value, and over none i
     AttentionRow empty = row_at(sequence, cache, 0);
     empty.prefix = 0;
     CHECK(run(isa, cache, sequence, {empty})[0] == std::vector<float>(128, 0.0f));
+    AttentionRow past = row_at(sequence, cache, 0);
+    past.first = 1;
+    CHECK(run(isa, cache, sequence, {past})[0] == std::vector<float>(128, 0.0f));
   }
 }
 

@@ -151,6 +151,38 @@ TEST_CASE("silu and gelu are the functions of that name") {
   }
 }
 
+TEST_CASE("soft_cap equals its specification to the bit, in place, and writes nothing past the end") {
+  each_isa_and_length([](Isa isa, int64_t n) {
+    for (float cap : {0.25f, 30.0f}) {
+      auto x = random_floats(n + 1, 20, 40.0f);
+      const float extremes[] = {-1e30f, 1e30f, -0.0f, 0.0f, 1e-30f, kNan, kInfinity, -kInfinity};
+      for (size_t i = 0; i + 1 < x.size(); i += 11) x[i] = extremes[i / 11 % 8];
+      auto expected = x;
+      for (size_t i = 0; i + 1 < x.size(); ++i) expected[i] = reference::soft_cap(x[i], cap);
+      soft_cap(isa, x.data(), cap, n);
+      CHECK(same(x, expected));
+    }
+  });
+}
+
+TEST_CASE("soft_cap is cap times tanh of x over cap, and an infinity becomes NaN") {
+  for (float cap : {0.5f, 30.0f, 50.0f}) {
+    for (float x = -5.0f * cap; x <= 5.0f * cap; x += 0.03f * cap) {
+      float capped = x;
+      soft_cap(best_isa(), &capped, cap, 1);
+      INFO("x = " << x << ", cap " << cap);
+      const double expected = static_cast<double>(cap) * std::tanh(static_cast<double>(x) / static_cast<double>(cap));
+      CHECK(std::fabs(static_cast<double>(capped) - expected) < 4e-7 * static_cast<double>(cap));
+    }
+    float values[] = {0.0f, 1e30f, -1e30f, kInfinity, -kInfinity, kNan};
+    soft_cap(best_isa(), values, cap, 6);
+    CHECK(values[0] == 0.0f);
+    CHECK(values[1] == cap);
+    CHECK(values[2] == -cap);
+    for (int i = 3; i < 6; ++i) CHECK(std::isnan(values[i]));
+  }
+}
+
 TEST_CASE("rope equals its specification to the bit for both pairings and any rotary width") {
   for (Isa isa : available_isas())
     for (RopePairs pairs : {RopePairs::interleaved, RopePairs::halves})
