@@ -9,10 +9,23 @@ namespace {
 struct Family {
   std::string_view name;
   kernels::RopePairs rope_pairs;
+  bool head_norms = false;
+  bool post_norms = false;
+  bool scaled_embedding = false;  // by the square root of the hidden size
+  GateActivation gate_activation = GateActivation::silu;
+  int32_t window_pattern = 0;     // one layer in so many is global, unless the file says otherwise; 0: all are
 };
 constexpr Family kFamilies[] = {
-    {"llama", kernels::RopePairs::interleaved},  // Q and K were permuted when the file was made
-    {"qwen2", kernels::RopePairs::halves},
+    {.name = "llama", .rope_pairs = kernels::RopePairs::interleaved},  // Q and K were permuted when the file was made
+    {.name = "qwen2", .rope_pairs = kernels::RopePairs::halves},
+    {.name = "qwen3", .rope_pairs = kernels::RopePairs::halves, .head_norms = true},
+    {.name = "gemma3",  // a norm's weight w is stored as the factor 1 + w
+     .rope_pairs = kernels::RopePairs::halves,
+     .head_norms = true,
+     .post_norms = true,
+     .scaled_embedding = true,
+     .gate_activation = GateActivation::gelu,
+     .window_pattern = 6},
 };
 
 // Reads keys of the form ARCHITECTURE.name, with bounds that keep later arithmetic within int32.
@@ -44,6 +57,29 @@ class Keys {
     OUTRIDER_TRY(const double value, file_.value_or(prefix_ + name, fallback));
     if (!(value > 0) || !std::isfinite(value)) return fault(prefix_ + name, "a finite number above 0", std::to_string(value));
     return value;
+  }
+  // 0, for none, also when the file has no such key.
+  [[nodiscard]] Result<float> soft_cap_or_none(const std::string& name) const {
+    OUTRIDER_TRY(const double value, file_.value_or(prefix_ + name, 0.0));
+    const bool sound = value == 0 || (value >= 1e-3 && value <= 1e6);
+    if (!sound) return fault(prefix_ + name, "0 (none) or a number from 0.001 to 1000000", std::to_string(value));
+    return static_cast<float>(value);
+  }
+  // Which layers are local: an array says it layer by layer, an integer n that every n-th is global.
+  [[nodiscard]] Result<std::vector<bool>> local_layers(const std::string& name, int32_t layers, int32_t fallback) const {
+    const std::string key = prefix_ + name;
+    std::vector<bool> local;
+    if (file_.is_array(key)) {
+      OUTRIDER_TRY(const auto values, file_.integers(key));
+      if (values.size() != static_cast<size_t>(layers)) {
+        return fault(key, "a value for each of the " + std::to_string(layers) + " layers", std::to_string(values.size()));
+      }
+      for (const int64_t value : values) local.push_back(value != 0);
+      return local;
+    }
+    OUTRIDER_TRY(const int32_t pattern, size_or(name, 1 << 20, fallback));
+    for (int32_t l = 0; l < layers; ++l) local.push_back((l + 1) % pattern != 0);
+    return local;
   }
   [[nodiscard]] Result<std::string> text_or(const std::string& name, std::string_view fallback) const {
     OUTRIDER_TRY(const auto value, file_.value_or<std::string_view>(prefix_ + name, fallback));
@@ -112,6 +148,9 @@ Result<Architecture> read_architecture(const formats::GgufFile& file) {
   Architecture a{};
   a.name = name;
   a.rope_pairs = family->rope_pairs;
+  a.head_norms = family->head_norms;
+  a.post_norms = family->post_norms;
+  a.gate_activation = family->gate_activation;
   const Keys keys(file, a.name + ".");
   constexpr int64_t kWidest = 1 << 20;
   OUTRIDER_TRY(a.context_length, keys.size("context_length", 1 << 30));
@@ -136,8 +175,19 @@ Result<Architecture> read_architecture(const formats::GgufFile& file) {
   OUTRIDER_TRY(const double epsilon, file.number(a.name + ".attention.layer_norm_rms_epsilon"));
   if (!(epsilon >= 0 && epsilon < 1)) return keys.fault(a.name + ".attention.layer_norm_rms_epsilon", "0 to 1", std::to_string(epsilon));
   a.norm_epsilon = static_cast<float>(epsilon);
-  OUTRIDER_TRY(const double scale, keys.positive_or("attention.scale", 1.0 / std::sqrt(static_cast<double>(a.head_dim))));
+  // Gemma 3 27B, the one with 62 layers, scales by the width that a head would have if the hidden size were shared out.
+  const bool by_hidden_size = a.name == "gemma3" && a.layers == 62;
+  const double scaled_width = by_hidden_size ? static_cast<double>(a.hidden_size) / a.heads : a.head_dim;
+  OUTRIDER_TRY(const double scale, keys.positive_or("attention.scale", 1.0 / std::sqrt(scaled_width)));
   a.attention_scale = static_cast<float>(scale);
+  OUTRIDER_TRY(a.attention_soft_cap, keys.soft_cap_or_none("attn_logit_softcapping"));
+  OUTRIDER_TRY(a.logit_soft_cap, keys.soft_cap_or_none("final_logit_softcapping"));
+  a.embedding_scale = family->scaled_embedding ? std::sqrt(static_cast<float>(a.hidden_size)) : 1.0F;
+  if (family->window_pattern > 0) {
+    OUTRIDER_TRY(a.window, keys.size("attention.sliding_window", 1 << 30));
+    OUTRIDER_TRY(a.local, keys.local_layers("attention.sliding_window_pattern", a.layers, family->window_pattern));
+    OUTRIDER_TRY(a.local_rope_base, keys.positive_or("rope.freq_base_swa", 10000.0));
+  }
   OUTRIDER_TRY(a.rope_scaling, read_rope_scaling(keys, file, a));
 
   const auto* embedding = file.find("token_embd.weight");

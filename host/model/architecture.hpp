@@ -23,8 +23,10 @@ struct RopeScaling {
   std::vector<float> divisors;            // (rotary / 2), each frequency's divisor (Llama 3); empty when none
 };
 
+enum class GateActivation { silu, gelu };  // gelu: the tanh form
+
 struct Architecture {
-  std::string name;         // general.architecture: "llama", "qwen2"
+  std::string name;         // general.architecture: "llama", "qwen2", "qwen3", "gemma3"
   int32_t vocab_size;       // rows of the embedding
   int32_t context_length;   // positions the model was trained for
   int32_t hidden_size;
@@ -40,6 +42,18 @@ struct Architecture {
   float norm_epsilon;
   float attention_scale;    // multiplies q . k
 
+  // What some architectures have beyond that. The defaults are those of one without.
+  float attention_soft_cap = 0;     // of the scores: cap * tanh(score / cap); 0: none
+  float logit_soft_cap = 0;         // likewise of the logits
+  float embedding_scale = 1;        // multiplies the embedding where it enters the stream
+  bool head_norms = false;          // each head of Q and of K is normed before RoPE
+  bool post_norms = false;          // what attention and the feed-forward block give is normed before it joins the stream
+  GateActivation gate_activation = GateActivation::silu;
+  std::vector<bool> local;          // (layers), which layers see a window of positions only; empty: none
+  int32_t window = 0;               // a local layer's query at position p sees (p - window, p]
+  double local_rope_base = 10000;   // local layers turn by this base, unscaled
+
+  [[nodiscard]] bool is_local(int32_t layer) const { return !local.empty() && local[static_cast<size_t>(layer)]; }
   [[nodiscard]] int32_t q_size() const { return heads * head_dim; }
   [[nodiscard]] int32_t kv_size() const { return kv_heads * head_dim; }
 };
@@ -48,13 +62,16 @@ struct Layer {
   std::vector<float> attention_norm;   // (hidden)
   kernels::PackedMatrix q;             // (q_size, hidden)
   kernels::PackedMatrix k, v;          // (kv_size, hidden)
+  std::vector<float> q_norm, k_norm;   // (head_dim) or empty, the same for every head
   std::vector<float> q_bias;           // (q_size) or empty
   std::vector<float> k_bias, v_bias;   // (kv_size) or empty
   kernels::PackedMatrix output;        // (hidden, q_size)
   std::vector<float> output_bias;      // (hidden) or empty
+  std::vector<float> post_attention_norm;  // (hidden) or empty
   std::vector<float> ffn_norm;         // (hidden)
   kernels::PackedMatrix gate, up;      // (ffn, hidden)
   kernels::PackedMatrix down;          // (hidden, ffn)
+  std::vector<float> post_ffn_norm;    // (hidden) or empty
 };
 
 struct Weights {

@@ -59,11 +59,19 @@ Result<Weights> load_weights(const formats::GgufFile& file, const Architecture& 
     OUTRIDER_TRY(layer.q, load.matrix(block + "attn_q.weight", a.q_size(), a.hidden_size));
     OUTRIDER_TRY(layer.k, load.matrix(block + "attn_k.weight", a.kv_size(), a.hidden_size));
     OUTRIDER_TRY(layer.v, load.matrix(block + "attn_v.weight", a.kv_size(), a.hidden_size));
+    if (a.head_norms) {
+      OUTRIDER_TRY(layer.q_norm, load.vector(block + "attn_q_norm.weight", a.head_dim));
+      OUTRIDER_TRY(layer.k_norm, load.vector(block + "attn_k_norm.weight", a.head_dim));
+    }
     OUTRIDER_TRY(layer.q_bias, load.vector_if_any(block + "attn_q.bias", a.q_size()));
     OUTRIDER_TRY(layer.k_bias, load.vector_if_any(block + "attn_k.bias", a.kv_size()));
     OUTRIDER_TRY(layer.v_bias, load.vector_if_any(block + "attn_v.bias", a.kv_size()));
     OUTRIDER_TRY(layer.output, load.matrix(block + "attn_output.weight", a.hidden_size, a.q_size()));
     OUTRIDER_TRY(layer.output_bias, load.vector_if_any(block + "attn_output.bias", a.hidden_size));
+    if (a.post_norms) {
+      OUTRIDER_TRY(layer.post_attention_norm, load.vector(block + "post_attention_norm.weight", a.hidden_size));
+      OUTRIDER_TRY(layer.post_ffn_norm, load.vector(block + "post_ffw_norm.weight", a.hidden_size));
+    }
     OUTRIDER_TRY(layer.ffn_norm, load.vector(block + "ffn_norm.weight", a.hidden_size));
     OUTRIDER_TRY(layer.gate, load.matrix(block + "ffn_gate.weight", a.ffn_size, a.hidden_size));
     OUTRIDER_TRY(layer.up, load.matrix(block + "ffn_up.weight", a.ffn_size, a.hidden_size));

@@ -21,16 +21,15 @@ long double yarn_interpolation(const RopeScaling& scaling, int32_t rotary, doubl
 
 }  // namespace
 
-std::vector<double> rope_frequencies(const Architecture& architecture) {
-  const RopeScaling& scaling = architecture.rope_scaling;
-  std::vector<double> frequencies(static_cast<size_t>(architecture.rotary / 2));
-  for (int32_t pair = 0; pair < architecture.rotary / 2; ++pair) {
-    long double frequency = std::pow(static_cast<long double>(architecture.rope_base), -2.0L * pair / architecture.rotary);
+std::vector<double> rope_frequencies(int32_t rotary, double base, const RopeScaling& scaling) {
+  std::vector<double> frequencies(static_cast<size_t>(rotary / 2));
+  for (int32_t pair = 0; pair < rotary / 2; ++pair) {
+    long double frequency = std::pow(static_cast<long double>(base), -2.0L * pair / rotary);
     if (!scaling.divisors.empty()) frequency /= static_cast<long double>(scaling.divisors[static_cast<size_t>(pair)]);
     if (scaling.kind == RopeScaling::Kind::linear) frequency /= static_cast<long double>(scaling.factor);
     if (scaling.kind == RopeScaling::Kind::yarn) {
       const long double interpolated = frequency / static_cast<long double>(scaling.factor);
-      const long double share = yarn_interpolation(scaling, architecture.rotary, architecture.rope_base, pair);
+      const long double share = yarn_interpolation(scaling, rotary, base, pair);
       frequency = interpolated * share + frequency * (1 - share);
     }
     frequencies[static_cast<size_t>(pair)] = static_cast<double>(frequency);
@@ -38,10 +37,10 @@ std::vector<double> rope_frequencies(const Architecture& architecture) {
   return frequencies;
 }
 
-RopeTable::RopeTable(const Architecture& architecture)
-    : frequencies_(rope_frequencies(architecture)),
-      magnitude_(architecture.rope_scaling.kind == RopeScaling::Kind::yarn ? architecture.rope_scaling.attention_factor : 1.0F),
-      rotary_(architecture.rotary) {}
+RopeTable::RopeTable(int32_t rotary, double base, const RopeScaling& scaling)
+    : frequencies_(rope_frequencies(rotary, base, scaling)),
+      magnitude_(scaling.kind == RopeScaling::Kind::yarn ? scaling.attention_factor : 1.0F),
+      rotary_(rotary) {}
 
 void RopeTable::grow(int32_t positions) {
   if (positions <= positions_) return;

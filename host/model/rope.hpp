@@ -1,5 +1,5 @@
 // RoPE angles with scaling, kept as a table that grows with the positions in use (cos and sin of one position take
-// rotary floats). The table depends on the architecture alone and is the same on every machine.
+// rotary floats). The table depends on its base and scaling alone and is the same on every machine.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@ namespace outrider::model {
 
 // The angle each pair of features turns by at every position, after scaling: (rotary / 2).
 // Linear scaling divides by the factor; YaRN blends by wavelength (arXiv 2309.00071, section 3.2); Llama 3 gives divisors.
-std::vector<double> rope_frequencies(const Architecture& architecture);
+std::vector<double> rope_frequencies(int32_t rotary, double base, const RopeScaling& scaling);
 
 class RopeTable {
  public:
-  explicit RopeTable(const Architecture& architecture);
+  RopeTable(int32_t rotary, double base, const RopeScaling& scaling);
 
   // Makes rows for positions [0, positions) readable. Not thread-safe against row().
   void grow(int32_t positions);

@@ -67,7 +67,7 @@ struct Transformer::Buffers {
   AlignedBuffer<float> logits;    // [rows that want logits, vocab]
   AlignedBuffer<float> piece;     // [threads, wanted rows, kHeadPiece]
   Activations hidden_in, attended_in, ffn_in, head_in;
-  std::vector<kernels::AttentionRow> attention_rows;
+  std::vector<kernels::AttentionRow> attention_rows, local_rows;  // what a row sees in a global layer and in a local one
   std::vector<int32_t> wanted_rows;
   std::vector<int32_t> logits_rows;  // (wanted rows): the row of `logits`, -1 for a token alone
   std::vector<int32_t> arg_max;      // (wanted rows)
@@ -84,7 +84,7 @@ struct Transformer::Buffers {
     gate.ensure(rows * a.ffn_size), up.ensure(rows * a.ffn_size);
     wanted_rows.clear();
     logits_rows.clear();
-    attention_rows.clear();
+    attention_rows.clear(), local_rows.clear();
     logits_count = 0;
     for (size_t r = 0; r < rows; ++r) {
       const BatchRow& row = batch.rows[r];
@@ -95,6 +95,9 @@ struct Transformer::Buffers {
       }
       attention_rows.push_back({q.data() + r * a.q_size(), attended.data() + r * a.q_size(), row.sequence->pages.data(), row.prefix,
                                 batch.paths.data() + row.path_begin, row.path_length});
+      if (a.local.empty()) continue;
+      local_rows.push_back(attention_rows.back());
+      local_rows.back().first = std::max(row.position - a.window + 1, 0);  // a tree's node counts by its depth, as its keys do
     }
     wanted.ensure(wanted_rows.size() * a.hidden_size);
     logits.ensure(logits_count * static_cast<size_t>(a.vocab_size));
@@ -112,7 +115,7 @@ struct Transformer::Buffers {
 namespace {
 
 // One thread's share of the vocabulary for all wanted rows: logits to where they are wanted, and each row's best.
-void head(const Worker& worker, Isa isa, const PackedMatrix& weight, const std::vector<float>& bias, Transformer::Buffers& b) {
+void head(const Worker& worker, Isa isa, const PackedMatrix& weight, const std::vector<float>& bias, float soft_cap, Transformer::Buffers& b) {
   const int64_t rows = b.head_in.rows(), vocab = weight.rows();
   const bool direct = b.logits_count == b.wanted_rows.size();
   float* piece = b.piece.data() + worker.index * rows * kHeadPiece;
@@ -129,6 +132,7 @@ void head(const Worker& worker, Isa isa, const PackedMatrix& weight, const std::
     for (int64_t r = 0; r < rows; ++r) {
       float* values = out + r * stride + first;
       if (!bias.empty()) kernels::add(isa, values, bias.data() + first, count);
+      if (soft_cap > 0) kernels::soft_cap(isa, values, soft_cap, count);
       const int64_t at = kernels::arg_max(isa, values, count);
       if (at < 0)
         best[r].bad = true;
@@ -147,7 +151,8 @@ Transformer::Transformer(Architecture architecture, Weights weights, kernels::Th
       weights_(std::move(weights)),
       pool_(pool),
       isa_(isa),
-      rope_table_(architecture_),
+      rope_table_(architecture_.rotary, architecture_.rope_base, architecture_.rope_scaling),
+      local_rope_table_(architecture_.rotary, architecture_.local_rope_base, {}),
       buffers_(std::make_unique<Buffers>()) {}
 
 Transformer::~Transformer() = default;
@@ -168,29 +173,44 @@ Output Transformer::forward(const Batch& batch, KvCache& cache) {
   int32_t last_position = 0;
   for (const BatchRow& row : batch.rows) last_position = std::max(last_position, row.position);
   rope_table_.grow(last_position + 1);
+  if (!a.local.empty()) local_rope_table_.grow(last_position + 1);
 
   const auto rows = static_cast<int64_t>(batch.rows.size());
   const int64_t hidden = a.hidden_size;
-  const kernels::AttentionShape shape{a.heads, a.attention_scale};
+  const kernels::AttentionShape shape{a.heads, a.attention_scale, a.attention_soft_cap};
   kernels::attention_prepare(b.attention, cache.layer(0), shape, b.attention_rows, pool_.size());
-  const int64_t attention_items = kernels::attention_items(cache.layer(0), b.attention_rows);
+  const int64_t global_items = kernels::attention_items(cache.layer(0), b.attention_rows);
+  const int64_t local_items = kernels::attention_items(cache.layer(0), b.local_rows);
+  const auto activate = a.gate_activation == GateActivation::gelu ? kernels::gelu_multiply : kernels::silu_multiply;
 
   pool_.run([&](const Worker& worker) {
     const auto mine = worker.share(rows);
+    const auto norm = [&](const float* x, const std::vector<float>& weight, float* out) {
+      kernels::rms_norm(isa_, x, weight.data(), static_cast<int64_t>(weight.size()), a.norm_epsilon, out);
+    };
+    const auto norm_heads = [&](float* x, int32_t heads, const std::vector<float>& weight) {
+      if (weight.empty()) return;
+      for (int32_t h = 0; h < heads; ++h) norm(x + h * a.head_dim, weight, x + h * a.head_dim);
+    };
     const auto norm_and_quantize = [&](const std::vector<float>& weight) {
-      for (int64_t r = mine.begin; r < mine.end; ++r) {
-        kernels::rms_norm(isa_, b.residual.data() + r * hidden, weight.data(), hidden, a.norm_epsilon, b.normed.data() + r * hidden);
-      }
+      for (int64_t r = mine.begin; r < mine.end; ++r) norm(b.residual.data() + r * hidden, weight, b.normed.data() + r * hidden);
       b.hidden_in.quantize(isa_, mine.begin, mine.end);
     };
-    const auto add_to_stream = [&] {
+    const auto add_to_stream = [&](const std::vector<float>& post_norm) {
+      for (int64_t r = mine.begin; r < mine.end && !post_norm.empty(); ++r) norm(b.delta.data() + r * hidden, post_norm, b.delta.data() + r * hidden);
       kernels::add(isa_, b.residual.data() + mine.begin * hidden, b.delta.data() + mine.begin * hidden, (mine.end - mine.begin) * hidden);
     };
 
-    for (int64_t r = mine.begin; r < mine.end; ++r) weights_.embedding.dequantize_row(batch.rows[r].token, b.residual.data() + r * hidden);
+    for (int64_t r = mine.begin; r < mine.end; ++r) {
+      weights_.embedding.dequantize_row(batch.rows[r].token, b.residual.data() + r * hidden);
+      for (float& x : std::span(b.residual.data() + r * hidden, static_cast<size_t>(hidden))) x *= a.embedding_scale;
+    }
     for (int32_t l = 0; l < a.layers; ++l) {
       const Layer& layer = weights_.layers[static_cast<size_t>(l)];
       const kernels::KvLayer kv = cache.layer(l);
+      const bool local = a.is_local(l);
+      const std::vector<kernels::AttentionRow>& seen = local ? b.local_rows : b.attention_rows;
+      const int64_t items = local ? local_items : global_items;
 
       norm_and_quantize(layer.attention_norm);
       worker.barrier();
@@ -200,23 +220,25 @@ Output Transformer::forward(const Batch& batch, KvCache& cache) {
       if (worker.index == 0) b.next_item.store(0, std::memory_order_relaxed);
       for (int64_t r = mine.begin; r < mine.end; ++r) {
         const BatchRow& row = batch.rows[r];
-        const float* angles = rope_table_.row(row.position);
-        float* k = b.k.data() + r * a.kv_size();
-        kernels::rope(isa_, b.q.data() + r * a.q_size(), a.heads, a.head_dim, a.rotary, a.rope_pairs, angles);
+        const float* angles = (local ? local_rope_table_ : rope_table_).row(row.position);
+        float *q = b.q.data() + r * a.q_size(), *k = b.k.data() + r * a.kv_size();
+        norm_heads(q, a.heads, layer.q_norm);
+        norm_heads(k, a.kv_heads, layer.k_norm);
+        kernels::rope(isa_, q, a.heads, a.head_dim, a.rotary, a.rope_pairs, angles);
         kernels::rope(isa_, k, a.kv_heads, a.head_dim, a.rotary, a.rope_pairs, angles);
         kernels::kv_store(isa_, kv, row.sequence->pages.data(), row.slot, k, b.v.data() + r * a.kv_size());
       }
       worker.barrier();
-      for (int64_t item; (item = b.next_item.fetch_add(1, std::memory_order_relaxed)) < attention_items;) {
-        kernels::attention_partial(isa_, kv, shape, b.attention_rows, b.attention, worker.index, item, item + 1);
+      for (int64_t item; (item = b.next_item.fetch_add(1, std::memory_order_relaxed)) < items;) {
+        kernels::attention_partial(isa_, kv, shape, seen, b.attention, worker.index, item, item + 1);
       }
       worker.barrier();
-      kernels::attention_combine(isa_, kv, shape, b.attention_rows, b.attention, mine.begin, mine.end);
+      kernels::attention_combine(isa_, kv, shape, seen, b.attention, mine.begin, mine.end);
       b.attended_in.quantize(isa_, mine.begin, mine.end);
       worker.barrier();
       linear(worker, isa_, b.attended_in, {{layer.output, &layer.output_bias, b.delta.data()}});
       worker.barrier();
-      add_to_stream();
+      add_to_stream(layer.post_attention_norm);
 
       norm_and_quantize(layer.ffn_norm);
       worker.barrier();
@@ -224,25 +246,24 @@ Output Transformer::forward(const Batch& batch, KvCache& cache) {
       worker.barrier();
       for (int64_t r = mine.begin; r < mine.end; ++r) {
         float* gate = b.gate.data() + r * a.ffn_size;
-        kernels::silu_multiply(isa_, gate, b.up.data() + r * a.ffn_size, a.ffn_size, gate);
+        activate(isa_, gate, b.up.data() + r * a.ffn_size, a.ffn_size, gate);
       }
       b.ffn_in.quantize(isa_, mine.begin, mine.end);
       worker.barrier();
       linear(worker, isa_, b.ffn_in, {{layer.down, nullptr, b.delta.data()}});
       worker.barrier();
-      add_to_stream();
+      add_to_stream(layer.post_ffn_norm);
     }
     if (b.wanted_rows.empty()) return;  // the same for every thread
 
     worker.barrier();
     const auto wanted = worker.share(static_cast<int64_t>(b.wanted_rows.size()));
     for (int64_t i = wanted.begin; i < wanted.end; ++i) {
-      kernels::rms_norm(isa_, b.residual.data() + b.wanted_rows[i] * hidden, weights_.output_norm.data(), hidden, a.norm_epsilon,
-                        b.wanted.data() + i * hidden);
+      norm(b.residual.data() + b.wanted_rows[i] * hidden, weights_.output_norm, b.wanted.data() + i * hidden);
     }
     b.head_in.quantize(isa_, wanted.begin, wanted.end);
     worker.barrier();
-    head(worker, isa_, weights_.head(), weights_.head_bias, b);
+    head(worker, isa_, weights_.head(), weights_.head_bias, a.logit_soft_cap, b);
   });
   for (size_t i = 0; i < b.wanted_rows.size(); ++i) {
     Best all;

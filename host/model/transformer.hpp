@@ -82,7 +82,7 @@ class Transformer {
   Weights weights_;
   kernels::ThreadPool& pool_;
   kernels::Isa isa_;
-  RopeTable rope_table_;
+  RopeTable rope_table_, local_rope_table_;
   std::unique_ptr<Buffers> buffers_;
 };
 

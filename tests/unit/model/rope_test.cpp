@@ -3,35 +3,38 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "support/tiny_model.hpp"
-
 using namespace outrider;
 
+namespace {
+
+std::vector<double> frequencies(const model::RopeScaling& scaling = {}) { return model::rope_frequencies(16, 10000, scaling); }
+
+}  // namespace
+
 TEST_CASE("frequencies fall from 1 by the base's power") {
-  const auto f = model::rope_frequencies(tests::tiny_architecture({}));
+  const auto f = frequencies();
   REQUIRE(f.size() == 8);
   CHECK(f[0] == 1.0);
   for (size_t i = 0; i < f.size(); ++i) CHECK(f[i] == Approx(std::pow(10000.0, -2.0 * static_cast<double>(i) / 16)));
 }
 
 TEST_CASE("linear scaling divides every frequency, divisors divide each by its own") {
-  tests::TinyModelOptions options;
-  options.rope_scaling.kind = model::RopeScaling::Kind::linear;
-  options.rope_scaling.factor = 4;
-  const auto plain = model::rope_frequencies(tests::tiny_architecture({}));
-  const auto linear = model::rope_frequencies(tests::tiny_architecture(options));
+  model::RopeScaling scaling;
+  scaling.kind = model::RopeScaling::Kind::linear;
+  scaling.factor = 4;
+  const auto plain = frequencies();
+  const auto linear = frequencies(scaling);
   for (size_t i = 0; i < plain.size(); ++i) CHECK(linear[i] == Approx(plain[i] / 4));
-  options.rope_scaling = {};
-  options.rope_scaling.divisors = {1, 1, 1, 2, 4, 8, 8, 8};
-  const auto divided = model::rope_frequencies(tests::tiny_architecture(options));
-  for (size_t i = 0; i < plain.size(); ++i) CHECK(divided[i] == Approx(plain[i] / static_cast<double>(options.rope_scaling.divisors[i])));
+  scaling = {};
+  scaling.divisors = {1, 1, 1, 2, 4, 8, 8, 8};
+  const auto divided = frequencies(scaling);
+  for (size_t i = 0; i < plain.size(); ++i) CHECK(divided[i] == Approx(plain[i] / static_cast<double>(scaling.divisors[i])));
 }
 
 TEST_CASE("YaRN leaves fast pairs alone and interpolates slow ones") {
-  tests::TinyModelOptions options;
-  options.rope_scaling = {model::RopeScaling::Kind::yarn, 4.0F, 1.0F, 512, 32.0F, 1.0F, {}};
-  const auto plain = model::rope_frequencies(tests::tiny_architecture({}));
-  const auto yarn = model::rope_frequencies(tests::tiny_architecture(options));
+  const model::RopeScaling scaling{model::RopeScaling::Kind::yarn, 4.0F, 1.0F, 512, 32.0F, 1.0F, {}};
+  const auto plain = frequencies();
+  const auto yarn = frequencies(scaling);
   CHECK(yarn.front() == Approx(plain.front()));
   CHECK(yarn.back() == Approx(plain.back() / 4));
   for (size_t i = 0; i < plain.size(); ++i) {
@@ -41,7 +44,7 @@ TEST_CASE("YaRN leaves fast pairs alone and interpolates slow ones") {
 }
 
 TEST_CASE("the table holds each position's cosines and sines and keeps them as it grows") {
-  model::RopeTable table(tests::tiny_architecture({}));
+  model::RopeTable table(16, 10000, {});
   table.grow(3);
   const float cosine = table.row(2)[1], sine = table.row(2)[8 + 1];
   CHECK(cosine == Approx(std::cos(2 * std::pow(10000.0, -2.0 / 16))));
