@@ -55,18 +55,38 @@ struct Best {
   bool bad = false;    // NaN or infinity
 };
 
-struct Transformer::Buffers {
+// In a pass of at most so many rows each thread does the verbs that go row by row (norms, quantisation, combining attention) for itself,
+// for all rows: a row of a small model takes less than a microsecond, and so does meeting the other threads to share rows out.
+constexpr int64_t kRowsAlone = 4;
+
+// What the verbs that go row by row write: one for all threads, or one a thread.
+struct RowBuffers {
   AlignedBuffer<float> residual;  // [rows, hidden]: the stream that layers add to
   AlignedBuffer<float> normed;    // [rows, hidden]
-  AlignedBuffer<float> q;         // [rows, q_size]
-  AlignedBuffer<float> k, v;      // [rows, kv_size]
   AlignedBuffer<float> attended;  // [rows, q_size]
-  AlignedBuffer<float> gate, up;  // [rows, ffn]
-  AlignedBuffer<float> delta;     // [rows, hidden]: what a block adds to the stream
   AlignedBuffer<float> wanted;    // [wanted rows, hidden]
-  AlignedBuffer<float> logits;    // [rows that want logits, vocab]
-  AlignedBuffer<float> piece;     // [threads, wanted rows, kHeadPiece]
-  Activations hidden_in, attended_in, ffn_in, head_in;
+  Activations hidden_in, attended_in, head_in;
+
+  void ensure(const Architecture& a, size_t rows, size_t wanted_rows) {
+    residual.ensure(rows * a.hidden_size), normed.ensure(rows * a.hidden_size);
+    attended.ensure(rows * a.q_size());
+    wanted.ensure(wanted_rows * a.hidden_size);
+    const auto m = static_cast<int64_t>(rows);
+    hidden_in.assign(normed.data(), m, a.hidden_size, a.hidden_size);
+    attended_in.assign(attended.data(), m, a.q_size(), a.q_size());
+    head_in.assign(wanted.data(), static_cast<int64_t>(wanted_rows), a.hidden_size, a.hidden_size);
+  }
+};
+
+struct Transformer::Buffers {
+  std::vector<RowBuffers> by_row;  // [threads]; a pass of many rows uses the first alone
+  AlignedBuffer<float> q;          // [rows, q_size]
+  AlignedBuffer<float> k, v;       // [rows, kv_size]
+  AlignedBuffer<float> gate, up;   // [rows, ffn]
+  AlignedBuffer<float> delta;      // [rows, hidden]: what a block adds to the stream
+  AlignedBuffer<float> logits;     // [rows that want logits, vocab]
+  AlignedBuffer<float> piece;      // [threads, wanted rows, kHeadPiece]
+  Activations ffn_in;
   std::vector<kernels::AttentionRow> attention_rows, local_rows;  // what a row sees in a global layer and in a local one
   std::vector<int32_t> wanted_rows;
   std::vector<int32_t> logits_rows;  // (wanted rows): the row of `logits`, -1 for a token alone
@@ -78,10 +98,11 @@ struct Transformer::Buffers {
 
   void ensure(const Architecture& a, const Batch& batch, size_t threads) {
     const size_t rows = batch.rows.size();
-    residual.ensure(rows * a.hidden_size), normed.ensure(rows * a.hidden_size), delta.ensure(rows * a.hidden_size);
-    q.ensure(rows * a.q_size()), attended.ensure(rows * a.q_size());
+    q.ensure(rows * a.q_size());
     k.ensure(rows * a.kv_size()), v.ensure(rows * a.kv_size());
     gate.ensure(rows * a.ffn_size), up.ensure(rows * a.ffn_size);
+    delta.ensure(rows * a.hidden_size);
+    ffn_in.assign(gate.data(), static_cast<int64_t>(rows), a.ffn_size, a.ffn_size);
     wanted_rows.clear();
     logits_rows.clear();
     attention_rows.clear(), local_rows.clear();
@@ -93,30 +114,46 @@ struct Transformer::Buffers {
         wanted_rows.push_back(static_cast<int32_t>(r));
         logits_rows.push_back(row.want == Want::logits ? static_cast<int32_t>(logits_count++) : -1);
       }
-      attention_rows.push_back({q.data() + r * a.q_size(), attended.data() + r * a.q_size(), row.sequence->pages.data(), row.prefix,
-                                batch.paths.data() + row.path_begin, row.path_length});
+      attention_rows.push_back(
+          {q.data() + r * a.q_size(), row.sequence->pages.data(), row.prefix, batch.paths.data() + row.path_begin, row.path_length});
       if (a.local.empty()) continue;
       local_rows.push_back(attention_rows.back());
       local_rows.back().first = std::max(row.position - a.window + 1, 0);  // a tree's node counts by its depth, as its keys do
     }
-    wanted.ensure(wanted_rows.size() * a.hidden_size);
     logits.ensure(logits_count * static_cast<size_t>(a.vocab_size));
     if (logits_count < wanted_rows.size()) piece.ensure(threads * wanted_rows.size() * kHeadPiece);
     arg_max.resize(wanted_rows.size());
     best.assign(threads * wanted_rows.size(), Best());
-    const auto m = static_cast<int64_t>(rows);
-    hidden_in.assign(normed.data(), m, a.hidden_size, a.hidden_size);
-    attended_in.assign(attended.data(), m, a.q_size(), a.q_size());
-    ffn_in.assign(gate.data(), m, a.ffn_size, a.ffn_size);
-    head_in.assign(wanted.data(), static_cast<int64_t>(wanted_rows.size()), a.hidden_size, a.hidden_size);
+    by_row.resize(threads);
+    const size_t used = static_cast<int64_t>(rows) <= kRowsAlone ? threads : 1;
+    for (size_t t = 0; t < used; ++t) by_row[t].ensure(a, rows, wanted_rows.size());
   }
 };
 
 namespace {
 
+// Gate and up, activation and quantisation of one share of the features, so that none of them waits for another thread. Shares are cut at
+// whole blocks of 32 features, which are two groups.
+template <class Activate>
+void gated(const Worker& worker, Isa isa, const Activations& in, const Layer& layer, Activate activate, Transformer::Buffers& b) {
+  const int64_t groups = layer.gate.groups(), features = layer.gate.rows();
+  const auto share = worker.share((groups + 1) / 2);
+  const int64_t begin = share.begin * 2, end = std::min(share.end * 2, groups);
+  if (begin >= end) return;
+  kernels::matmul(isa, layer.gate, in, b.gate.data(), features, begin, end);
+  kernels::matmul(isa, layer.up, in, b.up.data(), features, begin, end);
+  const int64_t from = begin * kernels::kLanes, to = std::min(end * kernels::kLanes, features);
+  for (int64_t r = 0; r < in.rows(); ++r) {
+    float* gate = b.gate.data() + r * features + from;
+    activate(isa, gate, b.up.data() + r * features + from, to - from, gate);
+  }
+  b.ffn_in.quantize_blocks(isa, 0, in.rows(), from / 32, to / 32);
+}
+
 // One thread's share of the vocabulary for all wanted rows: logits to where they are wanted, and each row's best.
-void head(const Worker& worker, Isa isa, const PackedMatrix& weight, const std::vector<float>& bias, float soft_cap, Transformer::Buffers& b) {
-  const int64_t rows = b.head_in.rows(), vocab = weight.rows();
+void head(const Worker& worker, Isa isa, const Activations& in, const PackedMatrix& weight, const std::vector<float>& bias, float soft_cap,
+          Transformer::Buffers& b) {
+  const int64_t rows = in.rows(), vocab = weight.rows();
   const bool direct = b.logits_count == b.wanted_rows.size();
   float* piece = b.piece.data() + worker.index * rows * kHeadPiece;
   Best* best = b.best.data() + worker.index * rows;
@@ -128,7 +165,7 @@ void head(const Worker& worker, Isa isa, const PackedMatrix& weight, const std::
     // matmul writes feature f of row r to out[r * stride + f].
     float* out = direct ? b.logits.data() : piece - first;
     const int64_t stride = direct ? vocab : kHeadPiece;
-    kernels::matmul(isa, weight, b.head_in, out, stride, group, end);
+    kernels::matmul(isa, weight, in, out, stride, group, end);
     for (int64_t r = 0; r < rows; ++r) {
       float* values = out + r * stride + first;
       if (!bias.empty()) kernels::add(isa, values, bias.data() + first, count);
@@ -163,8 +200,9 @@ Result<std::unique_ptr<Transformer>> Transformer::load(const formats::GgufFile& 
   return std::make_unique<Transformer>(std::move(architecture), std::move(weights), pool, isa);
 }
 
-// Every thread walks this same list; a barrier stands wherever a verb reads what other threads wrote. Steps over rows split by row,
-// linear layers by output feature, attention by KV head, chunk and row block: no split changes a bit.
+// Every thread walks this same list; a barrier stands wherever a verb reads what other threads wrote, and the region between two barriers
+// never writes what another thread may still be reading. Steps over rows split by row (or are done by each thread alone), linear layers by
+// output feature, attention by KV head, chunk and row block: no split changes a bit.
 Output Transformer::forward(const Batch& batch, KvCache& cache) {
   const Architecture& a = architecture_;
   Buffers& b = *buffers_;
@@ -175,7 +213,8 @@ Output Transformer::forward(const Batch& batch, KvCache& cache) {
   rope_table_.grow(last_position + 1);
   if (!a.local.empty()) local_rope_table_.grow(last_position + 1);
 
-  const auto rows = static_cast<int64_t>(batch.rows.size());
+  const auto rows = static_cast<int64_t>(batch.rows.size()), wanted_rows = static_cast<int64_t>(b.wanted_rows.size());
+  const bool alone = rows <= kRowsAlone;
   const int64_t hidden = a.hidden_size;
   const kernels::AttentionShape shape{a.heads, a.attention_scale, a.attention_soft_cap};
   kernels::attention_prepare(b.attention, cache.layer(0), shape, b.attention_rows, pool_.size());
@@ -184,7 +223,14 @@ Output Transformer::forward(const Batch& batch, KvCache& cache) {
   const auto activate = a.gate_activation == GateActivation::gelu ? kernels::gelu_multiply : kernels::silu_multiply;
 
   pool_.run([&](const Worker& worker) {
-    const auto mine = worker.share(rows);
+    RowBuffers& own = b.by_row[alone ? static_cast<size_t>(worker.index) : 0];
+    float *residual = own.residual.data(), *normed = own.normed.data();
+    const auto shared_out = worker.share(rows);
+    const Worker::Share mine = alone ? Worker::Share{0, rows} : shared_out;
+    // After a verb that goes row by row.
+    const auto share_rows = [&] {
+      if (!alone) worker.barrier();
+    };
     const auto norm = [&](const float* x, const std::vector<float>& weight, float* out) {
       kernels::rms_norm(isa_, x, weight.data(), static_cast<int64_t>(weight.size()), a.norm_epsilon, out);
     };
@@ -193,17 +239,23 @@ Output Transformer::forward(const Batch& batch, KvCache& cache) {
       for (int32_t h = 0; h < heads; ++h) norm(x + h * a.head_dim, weight, x + h * a.head_dim);
     };
     const auto norm_and_quantize = [&](const std::vector<float>& weight) {
-      for (int64_t r = mine.begin; r < mine.end; ++r) norm(b.residual.data() + r * hidden, weight, b.normed.data() + r * hidden);
-      b.hidden_in.quantize(isa_, mine.begin, mine.end);
+      for (int64_t r = mine.begin; r < mine.end; ++r) norm(residual + r * hidden, weight, normed + r * hidden);
+      own.hidden_in.quantize(isa_, mine.begin, mine.end);
     };
     const auto add_to_stream = [&](const std::vector<float>& post_norm) {
-      for (int64_t r = mine.begin; r < mine.end && !post_norm.empty(); ++r) norm(b.delta.data() + r * hidden, post_norm, b.delta.data() + r * hidden);
-      kernels::add(isa_, b.residual.data() + mine.begin * hidden, b.delta.data() + mine.begin * hidden, (mine.end - mine.begin) * hidden);
+      for (int64_t r = mine.begin; r < mine.end; ++r) {
+        const float* delta = b.delta.data() + r * hidden;
+        if (!post_norm.empty()) {
+          norm(delta, post_norm, normed + r * hidden);
+          delta = normed + r * hidden;
+        }
+        kernels::add(isa_, residual + r * hidden, delta, hidden);
+      }
     };
 
     for (int64_t r = mine.begin; r < mine.end; ++r) {
-      weights_.embedding.dequantize_row(batch.rows[r].token, b.residual.data() + r * hidden);
-      for (float& x : std::span(b.residual.data() + r * hidden, static_cast<size_t>(hidden))) x *= a.embedding_scale;
+      weights_.embedding.dequantize_row(batch.rows[r].token, residual + r * hidden);
+      for (float& x : std::span(residual + r * hidden, static_cast<size_t>(hidden))) x *= a.embedding_scale;
     }
     for (int32_t l = 0; l < a.layers; ++l) {
       const Layer& layer = weights_.layers[static_cast<size_t>(l)];
@@ -213,12 +265,12 @@ Output Transformer::forward(const Batch& batch, KvCache& cache) {
       const int64_t items = local ? local_items : global_items;
 
       norm_and_quantize(layer.attention_norm);
-      worker.barrier();
-      linear(worker, isa_, b.hidden_in,
+      share_rows();
+      linear(worker, isa_, own.hidden_in,
              {{layer.q, &layer.q_bias, b.q.data()}, {layer.k, &layer.k_bias, b.k.data()}, {layer.v, &layer.v_bias, b.v.data()}});
       worker.barrier();
       if (worker.index == 0) b.next_item.store(0, std::memory_order_relaxed);
-      for (int64_t r = mine.begin; r < mine.end; ++r) {
+      for (int64_t r = shared_out.begin; r < shared_out.end; ++r) {  // q, k and the cache are everybody's
         const BatchRow& row = batch.rows[r];
         const float* angles = (local ? local_rope_table_ : rope_table_).row(row.position);
         float *q = b.q.data() + r * a.q_size(), *k = b.k.data() + r * a.kv_size();
@@ -233,37 +285,31 @@ Output Transformer::forward(const Batch& batch, KvCache& cache) {
         kernels::attention_partial(isa_, kv, shape, seen, b.attention, worker.index, item, item + 1);
       }
       worker.barrier();
-      kernels::attention_combine(isa_, kv, shape, seen, b.attention, mine.begin, mine.end);
-      b.attended_in.quantize(isa_, mine.begin, mine.end);
-      worker.barrier();
-      linear(worker, isa_, b.attended_in, {{layer.output, &layer.output_bias, b.delta.data()}});
+      kernels::attention_combine(isa_, kv, shape, seen, b.attention, mine.begin, mine.end, own.attended.data(), a.q_size());
+      own.attended_in.quantize(isa_, mine.begin, mine.end);
+      share_rows();
+      linear(worker, isa_, own.attended_in, {{layer.output, &layer.output_bias, b.delta.data()}});
       worker.barrier();
       add_to_stream(layer.post_attention_norm);
 
       norm_and_quantize(layer.ffn_norm);
-      worker.barrier();
-      linear(worker, isa_, b.hidden_in, {{layer.gate, nullptr, b.gate.data()}, {layer.up, nullptr, b.up.data()}});
-      worker.barrier();
-      for (int64_t r = mine.begin; r < mine.end; ++r) {
-        float* gate = b.gate.data() + r * a.ffn_size;
-        activate(isa_, gate, b.up.data() + r * a.ffn_size, a.ffn_size, gate);
-      }
-      b.ffn_in.quantize(isa_, mine.begin, mine.end);
+      share_rows();
+      gated(worker, isa_, own.hidden_in, layer, activate, b);
       worker.barrier();
       linear(worker, isa_, b.ffn_in, {{layer.down, nullptr, b.delta.data()}});
       worker.barrier();
       add_to_stream(layer.post_ffn_norm);
     }
-    if (b.wanted_rows.empty()) return;  // the same for every thread
+    if (wanted_rows == 0) return;  // the same for every thread
 
-    worker.barrier();
-    const auto wanted = worker.share(static_cast<int64_t>(b.wanted_rows.size()));
+    share_rows();
+    const Worker::Share wanted = alone ? Worker::Share{0, wanted_rows} : worker.share(wanted_rows);
     for (int64_t i = wanted.begin; i < wanted.end; ++i) {
-      norm(b.residual.data() + b.wanted_rows[i] * hidden, weights_.output_norm, b.wanted.data() + i * hidden);
+      norm(residual + b.wanted_rows[i] * hidden, weights_.output_norm, own.wanted.data() + i * hidden);
     }
-    b.head_in.quantize(isa_, wanted.begin, wanted.end);
-    worker.barrier();
-    head(worker, isa_, weights_.head(), weights_.head_bias, a.logit_soft_cap, b);
+    own.head_in.quantize(isa_, wanted.begin, wanted.end);
+    share_rows();
+    head(worker, isa_, own.head_in, weights_.head(), weights_.head_bias, a.logit_soft_cap, b);
   });
   for (size_t i = 0; i < b.wanted_rows.size(); ++i) {
     Best all;

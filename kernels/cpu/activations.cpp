@@ -27,14 +27,15 @@ const ActivationBlock& Activations::block(int64_t row, int64_t index) const {
   return tile_blocks(tile)[index * size + row - begin];
 }
 
-void Activations::quantize(Isa isa, int64_t begin, int64_t end) {
-  if (cols_ < 32) return;
+void Activations::quantize_blocks(Isa isa, int64_t begin, int64_t end, int64_t block_begin, int64_t block_end) {
+  const int64_t blocks = block_end - block_begin;
+  if (blocks <= 0) return;
   for (int64_t row = begin; row < end; ++row) {
     const int64_t tile = tile_of(row), first = tile_begin(tile), size = tile_begin(tile + 1) - first;
-    ActivationBlock* out = blocks_.data() + first * (cols_ / 32) + (row - first);
-    const float* x = x_ + row * stride_;
-    if (isa == Isa::scalar) quantize_row_scalar(x, cols_ / 32, out, size);
-    else quantize_row_avx2(x, cols_ / 32, out, size);
+    ActivationBlock* out = blocks_.data() + first * (cols_ / 32) + (row - first) + block_begin * size;
+    const float* x = x_ + row * stride_ + 32 * block_begin;
+    if (isa == Isa::scalar) quantize_row_scalar(x, blocks, out, size);
+    else quantize_row_avx2(x, blocks, out, size);
   }
 }
 

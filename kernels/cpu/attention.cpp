@@ -164,12 +164,12 @@ void attention_partial(Isa isa, const KvLayer& layer, const AttentionShape& shap
 }
 
 void attention_combine(Isa isa, const KvLayer& layer, const AttentionShape& shape, std::span<const AttentionRow> rows,
-                       const AttentionScratch& scratch, int64_t begin, int64_t end) {
+                       const AttentionScratch& scratch, int64_t begin, int64_t end, float* out, int64_t out_stride) {
   const int64_t parts = shape.heads * scratch.chunks;
   for (int64_t r = begin; r < end; ++r) {
     const AttentionRow& row = rows[static_cast<size_t>(r)];
     if (row.length() <= row.first) {  // nothing is seen: the output is zero
-      std::fill_n(row.out, static_cast<int64_t>(shape.heads) * layer.head_dim, 0.0f);
+      std::fill_n(out + r * out_stride, static_cast<int64_t>(shape.heads) * layer.head_dim, 0.0f);
       continue;
     }
     ops(isa).combine({
@@ -181,7 +181,7 @@ void attention_combine(Isa isa, const KvLayer& layer, const AttentionShape& shap
         .chunks = scratch.chunks,
         .first = row.first / kAttentionChunk,
         .used = divide_up(row.length(), kAttentionChunk),
-        .out = row.out,
+        .out = out + r * out_stride,
     });
   }
 }

@@ -51,7 +51,6 @@ void kv_move(const KvLayer& layer, const int32_t* pages, int32_t from, int32_t t
 // (a tree node's ancestors and itself; empty when all that is seen is contiguous). It sees those from `first` on.
 struct AttentionRow {
   const float* q;        // [heads * head_dim], after RoPE
-  float* out;            // [heads * head_dim]
   const int32_t* pages;  // rows of one sequence share the pointer and stand next to each other
   int32_t prefix;
   const int32_t* path;
@@ -85,8 +84,8 @@ int64_t attention_items(const KvLayer& layer, std::span<const AttentionRow> rows
 void attention_partial(Isa isa, const KvLayer& layer, const AttentionShape& shape, std::span<const AttentionRow> rows,
                        AttentionScratch& scratch, int thread, int64_t item_begin, int64_t item_end);
 
-// Phase two (after a barrier): combines the chunks of rows [begin, end) into their `out`.
+// Phase two (after a barrier): combines the chunks of rows [begin, end), row r into out[r * out_stride], [heads * head_dim].
 void attention_combine(Isa isa, const KvLayer& layer, const AttentionShape& shape, std::span<const AttentionRow> rows,
-                       const AttentionScratch& scratch, int64_t begin, int64_t end);
+                       const AttentionScratch& scratch, int64_t begin, int64_t end, float* out, int64_t out_stride);
 
 }  // namespace outrider::kernels

@@ -52,7 +52,10 @@ class Activations {
 
   // Quantises rows [begin, end) for products with quantised weights: blocks of 32, symmetric int8, each row alone. Threads may
   // quantise disjoint rows. Not needed when every weight is F32, F16 or BF16.
-  void quantize(Isa isa, int64_t begin, int64_t end);
+  void quantize(Isa isa, int64_t begin, int64_t end) { quantize_blocks(isa, begin, end, 0, cols_ / 32); }
+
+  // The same for the blocks [block_begin, block_end) of those rows alone: a thread can quantise the features it has just computed.
+  void quantize_blocks(Isa isa, int64_t begin, int64_t end, int64_t block_begin, int64_t block_end);
 
   [[nodiscard]] int64_t rows() const { return rows_; }
   [[nodiscard]] int64_t cols() const { return cols_; }

@@ -76,7 +76,7 @@ void measure(const Model& model, int32_t context, double budget) {
       std::vector<AttentionRow> rows;
       for (int r = 0; r < m; ++r) {
         const size_t at = query * static_cast<size_t>(r);
-        rows.push_back({q.data() + at, out.data() + at, table.data(), context - m + r + 1, nullptr, 0});
+        rows.push_back({q.data() + at, table.data(), context - m + r + 1, nullptr, 0});
       }
       AttentionScratch scratch;
       attention_prepare(scratch, layer, shape, rows, 1);
@@ -87,7 +87,7 @@ void measure(const Model& model, int32_t context, double budget) {
         if (item < items)
           attention_partial(isa, layer, shape, rows, scratch, 0, item, item + 1);
         else
-          attention_combine(isa, layer, shape, rows, scratch, 0, m);
+          attention_combine(isa, layer, shape, rows, scratch, 0, m, out.data(), static_cast<int64_t>(query));
       });
       if (m == 1) alone = time;
       const double flops = 4.0 * static_cast<double>(query) * context * m * model.layers;

@@ -97,10 +97,10 @@ struct Sequence {
 };
 
 // Runs both phases as `threads` threads would, one after another, and returns the rows' outputs.
-std::vector<std::vector<float>> run(Isa isa, const Cache& cache, const Sequence& of, std::vector<AttentionRow> rows, int threads = 1,
+std::vector<std::vector<float>> run(Isa isa, const Cache& cache, const Sequence& of, const std::vector<AttentionRow>& rows, int threads = 1,
                                     float soft_cap = 0.0f) {
-  std::vector<std::vector<float>> out(rows.size(), std::vector<float>(of.query_size()));
-  for (size_t r = 0; r < rows.size(); ++r) rows[r].out = out[r].data();
+  const size_t stride = of.query_size() + 5;  // rows need not lie close together
+  std::vector<float> outputs(rows.size() * stride);
   const AttentionShape shape{of.form.heads, of.scale(), soft_cap};
   AttentionScratch scratch;
   attention_prepare(scratch, cache.layer, shape, rows, threads);
@@ -108,7 +108,10 @@ std::vector<std::vector<float>> run(Isa isa, const Cache& cache, const Sequence&
   for (int t = 0; t < threads; ++t)
     attention_partial(isa, cache.layer, shape, rows, scratch, t, items * t / threads, items * (t + 1) / threads);
   for (int t = 0; t < threads; ++t)
-    attention_combine(isa, cache.layer, shape, rows, scratch, count * t / threads, count * (t + 1) / threads);
+    attention_combine(isa, cache.layer, shape, rows, scratch, count * t / threads, count * (t + 1) / threads, outputs.data(),
+                      static_cast<int64_t>(stride));
+  std::vector<std::vector<float>> out;
+  for (size_t r = 0; r < rows.size(); ++r) out.emplace_back(outputs.begin() + r * stride, outputs.begin() + r * stride + of.query_size());
   return out;
 }
 
@@ -117,7 +120,7 @@ bool same(const std::vector<float>& a, const std::vector<float>& b) {
 }
 
 AttentionRow row_at(const Sequence& sequence, const Cache& cache, int32_t position) {
-  return {sequence.query(position), nullptr, cache.pages.data(), position + 1, nullptr, 0};
+  return {sequence.query(position), cache.pages.data(), position + 1, nullptr, 0};
 }
 
 // The same, seeing `window` positions, itself the last.
@@ -219,7 +222,7 @@ TEST_CASE("a tree node's row equals the same positions stored contiguously") {
         }
         std::vector<AttentionRow> rows;
         for (int32_t d = 0; d < depth; ++d)
-          rows.push_back({sequence.query(committed + d), nullptr, cache.pages.data(), committed, path.data(), d + 1});
+          rows.push_back({sequence.query(committed + d), cache.pages.data(), committed, path.data(), d + 1});
         const auto out = run(isa, cache, sequence, rows, 2);
         for (int32_t d = 0; d < depth; ++d) {
           INFO("depth " << d);
@@ -248,7 +251,7 @@ TEST_CASE("a path may be longer than a chunk") {
   for (Isa isa : available_isas()) {
     Cache cache(form, 600);
     for (int32_t p = 0; p < 600; ++p) sequence.store(isa, cache, p, slots[static_cast<size_t>(p)]);
-    const AttentionRow row{sequence.query(599), nullptr, cache.pages.data(), 20, slots.data() + 20, 580};
+    const AttentionRow row{sequence.query(599), cache.pages.data(), 20, slots.data() + 20, 580};
     CHECK(same(run(isa, cache, sequence, {row})[0], sequence.expected(599)));
   }
 }
