@@ -11,11 +11,21 @@ namespace {
 
 uint16_t read_u16(const uint8_t* p) { return static_cast<uint16_t>(p[0] | p[1] << 8); }
 
+// Eight bytes at once: a shift moves bits between neighbours, and the mask takes them out again.
+uint64_t load8(const uint8_t* p) {
+  uint64_t v;
+  std::memcpy(&v, p, 8);
+  return v;
+}
+void store8(uint8_t* p, uint64_t v) { std::memcpy(p, &v, 8); }
+constexpr uint64_t kNibbles = 0x0f0f0f0f0f0f0f0fu, kPairs = 0x0303030303030303u, kBits = 0x0101010101010101u;
+
 // Element j from the low nibble of byte j, element j + 16 from its high one.
 void nibbles_split(const uint8_t* qs, uint8_t* n) {
-  for (int j = 0; j < 16; ++j) {
-    n[j] = qs[j] & 15;
-    n[j + 16] = qs[j] >> 4;
+  for (int j = 0; j < 16; j += 8) {
+    const uint64_t v = load8(qs + j);
+    store8(n + j, v & kNibbles);
+    store8(n + j + 16, v >> 4 & kNibbles);
   }
 }
 
@@ -37,16 +47,16 @@ void unpack_k_scale(const uint8_t* s, int j, QuantBlock& block) {
 // Q4_K and Q5_K: sub-block `sub` is the low (even sub) or high nibbles of 32 bytes.
 void nibbles_of_chunk(const uint8_t* qs, int sub, uint8_t* n) {
   const int shift = 4 * (sub % 2);
-  for (int l = 0; l < 32; ++l) n[l] = qs[32 * (sub / 2) + l] >> shift & 15;
+  for (int l = 0; l < 32; l += 8) store8(n + l, load8(qs + 32 * (sub / 2) + l) >> shift & kNibbles);
 }
 
 void decode_q6_k(const uint8_t* p, int sub, QuantBlock& block) {
   const int half = sub / 4, part = sub % 4;
   const uint8_t* ql = p + 64 * half + 32 * (part % 2);
   const uint8_t* qh = p + 128 + 32 * half;
-  for (int l = 0; l < 32; ++l) {
-    const int low = ql[l] >> (4 * (part / 2)) & 15, high = qh[l] >> (2 * part) & 3;
-    block.n[l] = static_cast<uint8_t>(low | high << 4);
+  for (int l = 0; l < 32; l += 8) {
+    const uint64_t low = load8(ql + l) >> (4 * (part / 2)) & kNibbles, high = load8(qh + l) >> (2 * part) & kPairs;
+    store8(block.n + l, low | high << 4);
   }
   block.sc = p[192 + 8 * half + 2 * part];
   block.mn = p[192 + 8 * half + 2 * part + 1];
@@ -87,7 +97,7 @@ QuantBlock decode_block(TensorType type, const std::byte* row, int64_t index) {
       block.m = read_u16(p + 2);
       unpack_k_scale(p + 4, sub, block);
       nibbles_of_chunk(p + 48, sub, block.n);
-      for (int l = 0; l < 32; ++l) block.n[l] = static_cast<uint8_t>(block.n[l] | (p[16 + l] >> sub & 1) << 4);
+      for (int l = 0; l < 32; l += 8) store8(block.n + l, load8(block.n + l) | (load8(p + 16 + l) >> sub & kBits) << 4);
       break;
     case TensorType::q6_k: decode_q6_k(p, sub, block); break;
     case TensorType::f32:
