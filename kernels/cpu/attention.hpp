@@ -6,10 +6,10 @@
 //   positions are cut into chunks of kAttentionChunk by absolute position; in each chunk, over the positions the row sees:
 //     m_c = max score;  w[p] = exp(score[p] - m_c);  l_c = sum of w in 16 virtual lanes (lane = p mod 16, ascending), added by the
 //     fixed tree of math.hpp;  o_c[d] = chain of fma over p ascending, from 0, of w[p] * v[p][d]
-//   over the chunks in which the row sees a position: m = max m_c;  f_c = exp(m_c - m);  l = chain of fma over c ascending of f_c * l_c;  o[d] likewise;  out[d] = o[d] / l
-// (also where there is one chunk only: exp(0) is exactly 1). A sliding window is a row's first position: what lies before it is no part of
-// any sum, and pages wholly before it are not read. reference_attention.hpp is the specification. A NaN in a row's query,
-// or in a position it sees, makes its output NaN; slots it does not see may hold anything.
+//   m = max m_c over the chunks in which the row sees a position;  f_c = exp(m_c - m);  l = chain of fma over c ascending of f_c * l_c;
+//   o[d] likewise;  out[d] = o[d] / l   (also where there is one chunk only: exp(0) is exactly 1)
+// A sliding window is a row's first position: nothing before it is in any sum, and pages wholly before it are not read. A NaN in a row's
+// query, or in a position it sees, makes its output NaN; slots it does not see may hold anything. reference_attention.hpp specifies it all.
 #pragma once
 
 #include <cstddef>

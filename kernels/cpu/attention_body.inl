@@ -192,7 +192,8 @@ inline const T* at(const AttentionItem& item, int32_t page, size_t offset) {
 
 // Scores of positions [begin, end) at the slots of their numbers, in whole pages.
 template <class T>
-inline void score_contiguous(const AttentionItem& item, const int32_t* pages, int32_t begin, int32_t end, int queries, const float* q, float* score) {
+inline void score_contiguous(const AttentionItem& item, const int32_t* pages, int32_t begin, int32_t end, int queries, const float* q,
+                             float* score) {
   const int count = (end + kPagePositions - 1) / kPagePositions;
   const int32_t* chunk_pages = pages + item.chunk_begin / kPagePositions;
   for (int p = begin / kPagePositions; p < count; p += kGroupPages) {

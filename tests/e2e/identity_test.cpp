@@ -5,6 +5,7 @@
 // of each setting is met many times. With OUTRIDER_LONG set, every question meets every setting on the best instruction set.
 #include <catch2/catch.hpp>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -26,15 +27,21 @@ struct Setting {
   kernels::Isa isa;
 };
 
-// 40 questions spread evenly over the file, as the chat template renders their first turn.
-std::vector<std::vector<int32_t>> read_prompts(const scheduler::Runtime& runtime) {
+// The first turns of `count` questions spread evenly over the file.
+std::vector<std::string> read_questions(size_t count) {
   std::ifstream in(OUTRIDER_TEST_DATA "/spec_bench_dev.jsonl");
-  std::vector<std::string> turns;
+  std::vector<std::string> turns, chosen;
   for (std::string line; std::getline(in, line);) turns.push_back(nlohmann::json::parse(line)["turns"][0]);
-  REQUIRE(turns.size() >= kQuestions);
+  REQUIRE(turns.size() >= count);
+  for (size_t i = 0; i < count; ++i) chosen.push_back(turns[i * turns.size() / count]);
+  return chosen;
+}
+
+// The questions as the chat template renders them.
+std::vector<std::vector<int32_t>> read_prompts(const scheduler::Runtime& runtime) {
   std::vector<std::vector<int32_t>> prompts;
-  for (size_t i = 0; i < kQuestions; ++i) {
-    const auto text = runtime.chat_template->render({{"messages", {{{"role", "user"}, {"content", turns[i * turns.size() / kQuestions]}}}}, {"add_generation_prompt", true}});
+  for (const std::string& question : read_questions(kQuestions)) {
+    const auto text = runtime.chat_template->render({{"messages", {{{"role", "user"}, {"content", question}}}}, {"add_generation_prompt", true}});
     REQUIRE(text.ok());
     prompts.push_back(runtime.tokenizer->encode(*text, true, true));
   }
@@ -46,10 +53,11 @@ struct Model {
   scheduler::Runtime runtime;
 };
 
-// `drafter` is "none", or "ngram" with a fixed draft length.
-std::unique_ptr<Model> open(const std::string& drafter, const Setting& setting) {
+// `drafter` is "none", or "ngram" with a fixed draft length; `name` the model, empty for the default one.
+std::unique_ptr<Model> open(const std::string& drafter, const Setting& setting, const std::string& name = "") {
   config::CommandLine line;
   const auto set = [&](const std::string& key, const std::string& value) { line.items.push_back({key, value, "test"}); };
+  if (!name.empty()) set("model.path", name);
   set("device.isa", std::string(kernels::isa_name(setting.isa)));
   set("spec.algorithm", drafter);
   set("spec.planner", "false");
@@ -161,4 +169,46 @@ TEST_CASE("forty questions give the same tokens, and five the same logits, with 
   CHECK(compared >= kQuestions);
   CHECK(drafted > 200);  // there was something to be wrong about
   CHECK(correct > 20);
+}
+
+TEST_CASE("a model with sliding windows gives the same tokens and logits with the drafter as without, before and beyond its window") {
+  const std::string name = "gemma-3-270m";
+  const char *folder = std::getenv("OUTRIDER_MODELS"), *home = std::getenv("HOME");
+  const std::filesystem::path models = folder != nullptr ? folder : std::string(home != nullptr ? home : "") + "/.cache/outrider/models";
+  const auto path = models / (name + ".gguf");
+  if (!std::filesystem::exists(path)) {
+    WARN("SKIPPED: " << path << " is not there; scripts/fetch-model " << name << " fetches it");
+    return;
+  }
+  auto plain_model = open("none", {0, 1, false, 1, kernels::best_isa()}, name);
+  const auto window = static_cast<size_t>(plain_model->runtime.target->architecture().window);
+  // A base model: prompts go in as they stand. The first one crosses the window while it is continued, the second one is beyond it.
+  const auto questions = read_questions(kQuestions);
+  std::vector<std::vector<int32_t>> prompts(2);
+  for (const std::string& question : questions) {
+    const auto ids = plain_model->runtime.tokenizer->encode(question, true, true);
+    for (size_t i = 0; i < 2; ++i) prompts[i].insert(prompts[i].end(), ids.begin(), ids.end());
+    if (ids.size() < 120 && prompts.size() < 6) prompts.push_back(ids);
+  }
+  REQUIRE(prompts.size() == 6);
+  REQUIRE(prompts[1].size() > window + 40);
+  prompts[0].resize(window - 4), prompts[1].resize(window + 40);
+
+  constexpr int32_t kMaxTokens = 24;
+  int64_t drafted = 0, correct = 0;
+  std::map<std::pair<size_t, int32_t>, Output> plain;  // by prompt and seed
+  const kernels::Isa isa = kernels::best_isa();
+  for (const Setting& setting : {Setting{0, 4, false, 1, isa}, Setting{0, 8, true, 3, isa}, Setting{5, 8, true, 1, isa}}) {
+    auto model = open("ngram", setting, name);
+    for (size_t prompt = 0; prompt < prompts.size(); ++prompt) {
+      CAPTURE(prompt, setting.seed, setting.draft_tokens, setting.tree, setting.batch);
+      auto& expected = plain[{prompt, setting.seed}];
+      if (expected.tokens.empty()) expected = decode(*plain_model->runtime.engine, prompts, prompt, 1, setting.seed, kMaxTokens, true);
+      const Output output = decode(*model->runtime.engine, prompts, prompt, setting.batch, setting.seed, kMaxTokens, true);
+      REQUIRE(output == expected);
+      drafted += output.drafted, correct += output.correct;
+    }
+  }
+  CHECK(drafted > 50);
+  CHECK(correct > 10);
 }

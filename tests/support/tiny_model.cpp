@@ -55,7 +55,7 @@ class RandomWeights {
 
 model::Architecture tiny_architecture(const TinyModelOptions& options) {
   model::Architecture a{};
-  a.name = "llama";
+  a.name = options.family;
   a.vocab_size = options.vocab_size;
   a.context_length = options.context_length;
   a.hidden_size = 64;
@@ -70,6 +70,22 @@ model::Architecture tiny_architecture(const TinyModelOptions& options) {
   a.rope_scaling = options.rope_scaling;
   a.norm_epsilon = 1e-5F;
   a.attention_scale = 0.25F;
+  if (options.family == "llama") return a;
+  a.rope_pairs = kernels::RopePairs::halves;
+  a.head_norms = true;
+  if (options.family == "qwen3") return a;
+  a.layers = 3;
+  a.kv_heads = 1;
+  a.head_dim = 32;
+  a.rotary = 32;
+  a.rope_base = 1000000;
+  a.attention_soft_cap = 4;
+  a.logit_soft_cap = 10;
+  a.embedding_scale = 8;
+  a.post_norms = true;
+  a.gate_activation = model::GateActivation::gelu;
+  a.local = {true, false, true};
+  a.window = options.window;
   return a;
 }
 
@@ -82,6 +98,9 @@ model::Weights tiny_weights(const model::Architecture& a, const TinyModelOptions
   for (int32_t l = 0; l < a.layers; ++l) {
     model::Layer layer;
     layer.attention_norm = random.vector(a.hidden_size, 1, 0.1F);
+    if (a.head_norms) layer.q_norm = random.vector(a.head_dim, 1, 0.1F), layer.k_norm = random.vector(a.head_dim, 1, 0.1F);
+    if (a.post_norms)
+      layer.post_attention_norm = random.vector(a.hidden_size, 1, 0.1F), layer.post_ffn_norm = random.vector(a.hidden_size, 1, 0.1F);
     layer.q = random.matrix(a.q_size(), a.hidden_size, 2.0F);
     layer.k = random.matrix(a.kv_size(), a.hidden_size, 2.0F);
     layer.v = random.matrix(a.kv_size(), a.hidden_size);

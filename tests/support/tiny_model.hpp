@@ -12,12 +12,14 @@
 namespace outrider::tests {
 
 struct TinyModelOptions {
+  std::string family = "llama";  // or "qwen3" (norms of heads), "gemma3" (all that an architecture may have beyond llama's, soft caps too)
   int32_t vocab_size = 48;
   int32_t context_length = 512;
   uint32_t seed = 1;
   kernels::TensorType type = kernels::TensorType::q8_0;
   float head_gain = 4.0F;  // the greater, the surer the model is of its next token
   model::RopeScaling rope_scaling = {};
+  int32_t window = 5;            // gemma3: of the first and the last of its three layers
 };
 
 model::Architecture tiny_architecture(const TinyModelOptions& options);

@@ -82,8 +82,8 @@ struct Sequence {
       out.resize(query_size());
       const reference::KvView keys{rounded_k.data(), form.kv_heads, form.head_dim}, values{rounded_v.data(), form.kv_heads, form.head_dim};
       for (int h = 0; h < form.heads; ++h)
-        reference::attention(query(position) + h * form.head_dim, keys, values, h / (form.heads / form.kv_heads), first, position + 1, scale(),
-                             soft_cap, out.data() + h * form.head_dim);
+        reference::attention(query(position) + h * form.head_dim, keys, values, h / (form.heads / form.kv_heads), first, position + 1,
+                             scale(), soft_cap, out.data() + h * form.head_dim);
     }
     return out;
   }

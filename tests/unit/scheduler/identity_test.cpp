@@ -63,18 +63,19 @@ std::vector<Run> run(model::Transformer& target, const text::Tokenizer& tokenize
   return runs;
 }
 
-}  // namespace
-
-TEST_CASE("tokens and logits' bits equal plain decoding's with any drafter, draft length, batch size and law") {
+// Every kind of draft, in each setting, against plain decoding.
+void check_identity(const tests::TinyModelOptions& form, const std::vector<Setting>& settings, const std::vector<int32_t>& request_counts,
+                    const std::vector<int32_t>& draft_lengths) {
   kernels::ThreadPool pool(1);
-  const auto target = tests::tiny_model(pool, kernels::best_isa());
+  const auto made = tests::tiny_model(pool, kernels::best_isa(), form);
+  model::Transformer& target = *made;
   const auto tokenizer = tests::tiny_tokenizer(kVocab);
-  for (const Setting setting : {Setting{0.0F, 1.0F}, Setting{0.0F, 1.3F}, Setting{0.8F, 1.0F}, Setting{1.2F, 1.1F}}) {
-    for (const int32_t requests : {1, 3, 8}) {
+  for (const Setting& setting : settings) {
+    for (const int32_t requests : request_counts) {
       scheduler::EngineOptions options;
       options.use_planner = false;
       options.prefill_chunk = 6;
-      const auto plain = run(*target, *tokenizer, options, setting, requests, nullptr);
+      const auto plain = run(target, *tokenizer, options, setting, requests, nullptr);
       std::vector<int32_t> truth = request(0, setting).prompt;
       truth.insert(truth.end(), plain[0].tokens.begin(), plain[0].tokens.end());
       const std::pair<const char*, tests::Propose> drafters[] = {
@@ -85,11 +86,11 @@ TEST_CASE("tokens and logits' bits equal plain decoding's with any drafter, draf
           {"mostly right tree", tests::oracle(truth, kVocab, 0.2, true)},
           {"always wrong chain", tests::oracle(truth, kVocab, 1.0, false)},
       };
-      for (const int32_t draft_tokens : {1, 4, 8, 17}) {
+      for (const int32_t draft_tokens : draft_lengths) {
         options.draft_tokens = draft_tokens;
         for (const auto& [name, propose] : drafters) {
           CAPTURE(setting.temperature, setting.repetition_penalty, requests, draft_tokens, name);
-          const auto drafted = run(*target, *tokenizer, options, setting, requests, std::make_unique<tests::FakeDrafter>(propose));
+          const auto drafted = run(target, *tokenizer, options, setting, requests, std::make_unique<tests::FakeDrafter>(propose));
           for (size_t i = 0; i < plain.size(); ++i) {
             REQUIRE(drafted[i].tokens == plain[i].tokens);
             REQUIRE(drafted[i].logits.size() == plain[i].logits.size());
@@ -101,6 +102,23 @@ TEST_CASE("tokens and logits' bits equal plain decoding's with any drafter, draf
         }
       }
     }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("tokens and logits' bits equal plain decoding's with any drafter, draft length, batch size and law") {
+  check_identity({}, {{0.0F, 1.0F}, {0.0F, 1.3F}, {0.8F, 1.0F}, {1.2F, 1.1F}}, {1, 3, 8}, {1, 4, 8, 17});
+}
+
+TEST_CASE("so they do with norms of heads, and with windows shorter than a draft, than a page and than the prompt") {
+  tests::TinyModelOptions form;
+  form.family = "qwen3";
+  check_identity(form, {{0.0F, 1.0F}, {0.8F, 1.0F}}, {3}, {8});
+  form.family = "gemma3";
+  for (const int32_t window : {3, 11, 16, 25}) {
+    form.window = window;
+    check_identity(form, {{0.0F, 1.0F}, {0.8F, 1.0F}}, {1, 3}, {4, 17});
   }
 }
 
