@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "kernels/cpu/matmul.hpp"
+#include "kernels/cpu/peak.hpp"
 
 namespace {
 
@@ -33,25 +34,10 @@ double best_seconds(F&& f) {
   return best;
 }
 
-double read_bandwidth(ThreadPool& pool, const std::vector<uint64_t>& data) {
-  std::vector<uint64_t> sums(static_cast<size_t>(pool.size()) * 8);
-  const double seconds = best_seconds([&] {
-    pool.run([&](const Worker& worker) {
-      const auto [begin, end] = worker.share(static_cast<int64_t>(data.size()) / 16);
-      uint64_t lanes[16] = {};
-      for (int64_t i = begin; i < end; ++i) {
-        __builtin_prefetch(data.data() + 16 * i + 256);
-        __builtin_prefetch(data.data() + 16 * i + 264);
-        for (int j = 0; j < 16; ++j) lanes[j] += data[static_cast<size_t>(16 * i + j)];
-      }
-      uint64_t sum = 0;
-      for (const uint64_t lane : lanes) sum += lane;
-      sums[static_cast<size_t>(worker.index) * 8] = sum;
-    });
-  });
-  volatile uint64_t keep = sums[0];
-  (void)keep;
-  return static_cast<double>(data.size()) * 8 / seconds;
+double read_bandwidth(ReadBandwidth& memory) {
+  double best = 0;
+  for (int i = 0; i < 3; ++i) best = std::max(best, memory.measure());
+  return best;
 }
 
 // Random bytes with the top of each 16 bits cleared, so that halves, bfloats and floats are small normal numbers.
@@ -76,9 +62,9 @@ int main(int argc, char** argv) {
                                  TensorType::q5_1, TensorType::q5_k, TensorType::f16,  TensorType::bf16, TensorType::f32};
   constexpr int64_t kRows[] = {1, 2, 4, 8, 16, 32};
   ThreadPool pool(threads);
-  const std::vector<uint64_t> memory(16 << 20, 1);
+  ReadBandwidth memory(pool, size_t{256} << 20);
   std::printf("%d threads, weight %ld x %ld, read bandwidth %.1f GB/s\n", threads, static_cast<long>(rows), static_cast<long>(cols),
-              read_bandwidth(pool, memory) / 1e9);
+              read_bandwidth(memory) / 1e9);
   std::printf("type  isa            MB    GB/s share  t(2)  t(4)  t(8) t(16) t(32)   GOP/s at 32\n");
 
   std::vector<float> x(static_cast<size_t>(32 * cols)), out(static_cast<size_t>(32 * rows));
@@ -105,7 +91,7 @@ int main(int argc, char** argv) {
       }
       const double bandwidth = static_cast<double>(weight.bytes()) / seconds[0];
       std::printf("%-5s %-12s %5.0f  %6.1f %4.0f%%", type_traits(type).name.data(), isa_name(isa).data(),
-                  static_cast<double>(weight.bytes()) / 1e6, bandwidth / 1e9, 100 * bandwidth / read_bandwidth(pool, memory));
+                  static_cast<double>(weight.bytes()) / 1e6, bandwidth / 1e9, 100 * bandwidth / read_bandwidth(memory));
       for (size_t i = 1; i < std::size(kRows); ++i) std::printf(" %5.2f", seconds[i] / seconds[0]);
       std::printf("   %6.0f\n", 64.0 * static_cast<double>(rows * cols) / seconds[std::size(kRows) - 1] / 1e9);
     }

@@ -1,0 +1,30 @@
+// The multiply-add peaks of AVX2 and FMA.
+#include <immintrin.h>
+
+#include "kernels/cpu/peak_loops.hpp"
+
+namespace outrider::kernels {
+namespace {
+
+struct Vec {
+  using I = __m256i;
+  using F = __m256;
+  static constexpr int kWidth = 8;
+  static constexpr int kRows = 4;
+  static constexpr int kSums = 12;
+  static I bytes(char value) { return _mm256_set1_epi8(value); }
+  static I multiply_pairs(I a, I b) { return _mm256_maddubs_epi16(a, b); }
+  static I add_pairs(I a, I b) { return _mm256_add_epi16(a, b); }
+  static I widen(I pairs) { return _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)); }
+  static I add(I a, I b) { return _mm256_add_epi32(a, b); }
+  static F floats(float value) { return _mm256_set1_ps(value); }
+  static F fma(F a, F b, F c) { return _mm256_fmadd_ps(a, b, c); }
+};
+
+#include "kernels/cpu/peak_body.inl"
+
+}  // namespace
+
+constexpr PeakLoops kPeakAvx2 = kLoops;
+
+}  // namespace outrider::kernels
