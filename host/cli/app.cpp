@@ -30,7 +30,7 @@ constexpr const char* kFooter =
 // CLI11 says what was wrong; the remedy is the same for every such error.
 int usage_error(const CLI::App& app, const CLI::ParseError& error) {
   std::string where = app.get_name();
-  for (const CLI::App* command : app.get_subcommands()) where += " " + command->get_name();
+  for (auto chosen = app.get_subcommands(); !chosen.empty(); chosen = chosen.front()->get_subcommands()) where += " " + chosen.front()->get_name();
   log::error("command line: {}; see {} --help", error.what(), where);
   return kUsage;
 }

@@ -3,10 +3,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-#include <fstream>
 
 #include "cli/bench_report.hpp"
 #include "cli/commands.hpp"
@@ -29,7 +25,8 @@ constexpr const char* kFooter =
     "after the first, over the seconds they took). Exit code 3 when a drafter changed an answer.\n"
     "Examples:\n"
     "  outrider bench --questions tests/data/spec_bench_dev.jsonl --drafters NAME --limit 24\n"
-    "  outrider bench --questions questions.jsonl --drafters NAME,OTHER --max-tokens 256 --repeats 3 --json result.json";
+    "  outrider bench --questions questions.jsonl --drafters NAME,OTHER --max-tokens 256 --repeats 3 --json result.json\n"
+    "  outrider bench kernels --help";
 
 struct BenchOptions {
   config::CommandLine configuration;
@@ -159,14 +156,6 @@ std::vector<std::string> drafters_of(const BenchOptions& options, const config::
   return names;
 }
 
-Result<void> write_json(const std::string& path, const Json& json) {
-  std::ofstream out(path, std::ios::binary | std::ios::trunc);
-  out << json.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
-  out.close();
-  if (!out) return Error{path + ": cannot be written: " + std::strerror(errno) + "; check the path and the disk"};
-  return {};
-}
-
 int bench(BenchOptions options) {
   const InterruptScope interrupts;
   Result<verify::SamplingParams> sampling = sampling_params(options.sampling);
@@ -204,7 +193,7 @@ void add_bench(CLI::App& app, Command& chosen) {
   auto options = std::make_shared<BenchOptions>();
   CLI::App* command = app.add_subcommand("bench", "Measure drafters on questions, beside plain decoding");
   command->footer(kFooter);
-  command->add_option("--questions", options->questions, "Questions in Spec-Bench's form, a JSON object a line")->required();
+  command->add_option("--questions", options->questions, "Questions in Spec-Bench's form, a JSON object a line (needed)");
   command->add_option("--drafters", options->drafters, "Drafters, with commas between; the configured one when not given")
       ->delimiter(',')->expected(1);
   command->add_option("--limit", options->limit, "So many questions, spread evenly over the categories; 0: all")->capture_default_str();
@@ -216,7 +205,18 @@ void add_bench(CLI::App& app, Command& chosen) {
   add_prompt_options(*command, options->prompt);
   add_sampling_options(*command, options->sampling, 128);
   add_configuration_options(*command, options->configuration);
-  command->callback([options, &chosen] { chosen = [options] { return bench(*options); }; });
+  add_bench_kernels(*command, chosen);
+  command->callback([command, options, &chosen] {  // runs after the subcommand's own
+    if (command->get_subcommands().empty()) {
+      if (options->questions.empty()) throw CLI::RequiredError("--questions");
+      chosen = [options] { return bench(*options); };
+      return;
+    }
+    for (const CLI::Option* option : command->get_options()) {
+      if (option->count() == 0) continue;
+      throw CLI::ValidationError(option->get_name(), "is not an option of bench kernels, or belongs after its name");
+    }
+  });
 }
 
 }  // namespace outrider::cli

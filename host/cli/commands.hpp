@@ -15,6 +15,7 @@ using Command = std::function<int()>;  // returns an ExitCode
 void add_generate(CLI::App& app, Command& chosen);
 void add_chat(CLI::App& app, Command& chosen);
 void add_bench(CLI::App& app, Command& chosen);
+void add_bench_kernels(CLI::App& bench, Command& chosen);  // `bench kernels`
 void add_drafters(CLI::App& app, Command& chosen);
 void add_models(CLI::App& app, Command& chosen);
 void add_config(CLI::App& app, Command& chosen);

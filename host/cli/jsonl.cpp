@@ -1,6 +1,9 @@
 #include "cli/jsonl.hpp"
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
+#include <fstream>
 #include <limits>
 
 #include "cli/exit_code.hpp"
@@ -70,6 +73,14 @@ int run_filter(std::istream& in, const LineFilter& filter) {
     if (std::ferror(stdout) != 0) return kFailed;
   }
   return interrupted() ? kInterrupted : code;
+}
+
+Result<void> write_json(const std::string& path, const Json& json) {
+  std::ofstream out(path, std::ios::binary | std::ios::trunc);
+  out << json.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
+  out.close();
+  if (!out) return Error{path + ": cannot be written: " + std::strerror(errno) + "; check the path and the disk"};
+  return {};
 }
 
 }  // namespace outrider::cli

@@ -15,6 +15,9 @@ namespace outrider::cli {
 
 using Json = nlohmann::ordered_json;  // keeps the order in which members were written
 
+// Writes a result to a file, indented, in place of what is there. The error names the path.
+Result<void> write_json(const std::string& path, const Json& json);
+
 // One line of JSON; bytes that are no UTF-8 become U+FFFD. The characters that Unicode counts as line ends (U+0085, U+2028, U+2029) are
 // escaped, so that it is one line to every reader.
 [[nodiscard]] std::string to_line(const Json& value);

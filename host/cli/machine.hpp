@@ -10,4 +10,7 @@ namespace outrider::cli {
 
 std::string describe_machine(const model::Transformer& target);
 
+// Bytes that programs can still have without swapping; 0 when the system does not say.
+size_t available_memory();
+
 }  // namespace outrider::cli

@@ -11,6 +11,7 @@
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/jsonl.hpp"
+#include "cli/shared_file.hpp"
 #include "cli/terminal.hpp"
 
 namespace outrider::cli {
@@ -37,14 +38,6 @@ fs::path models_folder() {
   if (const char* folder = std::getenv("OUTRIDER_MODELS"); folder != nullptr && *folder != '\0') return folder;
   const char* home = std::getenv("HOME");
   return fs::path(home != nullptr && *home != '\0' ? home : ".") / ".cache/outrider/models";
-}
-
-// The table of names, beside the program's bin folder (the build tree and an installation look alike); empty when it is not there.
-fs::path table_path() {
-  std::error_code error;
-  const fs::path program = fs::read_symlink("/proc/self/exe", error);
-  const fs::path table = program.parent_path().parent_path() / "share/outrider/models.toml";
-  return fs::is_regular_file(table, error) ? table : fs::path();
 }
 
 Result<std::vector<KnownModel>> read_table(const fs::path& path) {
@@ -84,7 +77,7 @@ void find_files(std::vector<KnownModel>& models, const fs::path& folder) {
 }
 
 int list_models(bool json) {
-  auto models = read_table(table_path());
+  auto models = read_table(shared_file("models.toml"));
   if (!models.ok()) return fail(models.error());
   const fs::path folder = models_folder();
   find_files(*models, folder);

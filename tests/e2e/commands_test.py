@@ -21,6 +21,11 @@ class Help(unittest.TestCase):
                 self.assertIn("Example", outcome.out)
                 self.assertIn(f"outrider {command}", outcome.out)
 
+    def test_a_command_of_a_command_shows_examples(self):
+        outcome = run("bench", "kernels", "--help")
+        self.assertEqual(outcome.code, OK)
+        self.assertIn("outrider bench kernels", outcome.out)
+
     def test_the_exit_codes_are_in_the_help(self):
         outcome = run("--help")
         self.assertEqual(outcome.code, OK)
