@@ -30,7 +30,9 @@ constexpr const char* kFooter =
 // CLI11 says what was wrong; the remedy is the same for every such error.
 int usage_error(const CLI::App& app, const CLI::ParseError& error) {
   std::string where = app.get_name();
-  for (auto chosen = app.get_subcommands(); !chosen.empty(); chosen = chosen.front()->get_subcommands()) where += " " + chosen.front()->get_name();
+  for (auto commands = app.get_subcommands(); !commands.empty(); commands = commands.front()->get_subcommands()) {
+    where += " " + commands.front()->get_name();
+  }
   log::error("command line: {}; see {} --help", error.what(), where);
   return kUsage;
 }

@@ -231,7 +231,8 @@ void add_bench_kernels(CLI::App& bench, Command& chosen) {
       ->check(CLI::Range(1, 1 << 24))
       ->capture_default_str();
   command->add_option("--decode", options->decode, "Tokens of a decode sample")->check(CLI::Range(1, 1 << 24))->capture_default_str();
-  command->add_option("--context", options->context, "Measure t(M) after so many positions too, besides 64")->check(CLI::Range(1, 1 << 24));
+  command->add_option("--context", options->context, "Measure t(M) after so many positions too, besides 64")
+      ->check(CLI::Range(kShortContext + 1, 1 << 24));
   command->add_option("--peer", options->peer, "Another program, measured in the same rounds: llama.cpp")
       ->check(CLI::IsMember({"llama.cpp"}));
   command->add_option("--python", options->python, "The Python that has the peer's package")->capture_default_str()->type_name("PATH");
