@@ -67,7 +67,7 @@ Result<double> OwnSubject::prefill(int32_t tokens) {
 Result<std::vector<double>> OwnSubject::passes(int32_t context, int32_t rows, int32_t passes) {
   using Clock = std::chrono::steady_clock;
   batch_.clear();
-  for (int32_t i = 0; i < rows; ++i) batch_.add_contiguous(tokens_[static_cast<size_t>(i)], context + i, &sequence_, true);
+  for (int32_t i = 0; i < rows; ++i) batch_.add_contiguous(tokens_[static_cast<size_t>(i)], context + i, &sequence_, model::Want::token);
   std::vector<double> seconds;
   for (int32_t pass = 0; pass <= passes; ++pass) {
     const auto begin = Clock::now();

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <cassert>
+#include <cstring>
 #include <new>
 
 namespace outrider::model {
@@ -33,6 +34,13 @@ std::optional<KvSequence> KvCache::reserve(int64_t positions) {
 void KvCache::release(KvSequence& sequence) {
   free_.insert(free_.end(), sequence.pages.rbegin(), sequence.pages.rend());
   sequence.pages.clear();
+}
+
+void KvCache::touch(const KvSequence& sequence) {
+  for (int32_t index = 0; index < layers_; ++index) {
+    std::byte* pages = layer(index).data;
+    for (const int32_t page : sequence.pages) std::memset(pages + shape_.page_bytes() * static_cast<size_t>(page), 0, shape_.page_bytes());
+  }
 }
 
 void KvCache::commit_path(const KvSequence& sequence, const std::vector<int32_t>& from, int32_t to) {

@@ -31,6 +31,10 @@ class KvCache {
   std::optional<KvSequence> reserve(int64_t positions);
   void release(KvSequence& sequence);
 
+  // Makes the sequence's pages real memory, filled with zeros. Until it is written, memory is one page of zeros that never leaves a core's
+  // cache, and reading it says nothing about reading a context.
+  void touch(const KvSequence& sequence);
+
   // Moves the rows of an accepted path to slots [to, to + from.size()), in every layer. `from` ascends and never lies below its target.
   void commit_path(const KvSequence& sequence, const std::vector<int32_t>& from, int32_t to);
 

@@ -52,6 +52,7 @@ void PassTimes::measure(model::Transformer& target, model::KvCache& cache, int32
   auto sequence = cache.reserve(std::min(context_length, context + kMostRows));
   if (!sequence) return;
   if (context != far_context) *this = {context, {}};  // another context: times at the old one say nothing
+  cache.touch(*sequence);
   double spent = 0;
   const auto time = [&](Timing timing) {
     const double seconds = time_pass(target, cache, *sequence, timing.rows, timing.far ? context : 0);

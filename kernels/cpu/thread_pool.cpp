@@ -15,19 +15,23 @@ using Clock = std::chrono::steady_clock;
 // after one operation's imbalance, so the barrier's limit is rarely reached. Between runs the scheduler and the sampler take tens
 // of microseconds, which the dispatch limit covers; a host without work parks.
 constexpr auto kBarrierSpin = std::chrono::microseconds(1000);
+// A wait that is longer than most imbalances gives its processor away at each turn: on a machine that others use too, the thread waited
+// for may stand in line for this very processor, and spinning on would keep it from running. With nobody in line it costs a system call.
+constexpr auto kPauseSpin = std::chrono::microseconds(30);
 constexpr auto kDispatchSpin = std::chrono::microseconds(200);
 // With more threads than processors the one waited for may need this one's processor: give it away soon.
 constexpr auto kOversubscribedSpin = std::chrono::microseconds(5);
 
 // Returns once `value` differs from `old`.
 void wait_while_equal(std::atomic<uint32_t>& value, uint32_t old, Clock::duration spin, bool oversubscribed) {
-  const auto deadline = Clock::now() + (oversubscribed ? Clock::duration(kOversubscribedSpin) : spin);
-  do {
+  const auto begin = Clock::now(), deadline = begin + (oversubscribed ? Clock::duration(kOversubscribedSpin) : spin);
+  for (auto now = begin; now < deadline; now = Clock::now()) {
     for (int i = 0; i < 32; ++i) {
       if (value.load(std::memory_order_acquire) != old) return;
       __builtin_ia32_pause();
     }
-  } while (Clock::now() < deadline);
+    if (now - begin > kPauseSpin) std::this_thread::yield();
+  }
   while (value.load(std::memory_order_acquire) == old) value.wait(old, std::memory_order_acquire);
 }
 

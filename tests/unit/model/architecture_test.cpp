@@ -209,8 +209,8 @@ double greatest_difference(const Form& form, int32_t positions) {
   for (int32_t begin = 0; begin < positions; begin += 7) {
     model::Batch batch;
     for (int32_t p = begin; p < std::min(begin + 7, positions); ++p)
-      batch.add_contiguous(static_cast<int32_t>(random() % kVocab), p, &*sequence, true);
-    const auto logits = (*target)->forward(batch, cache);
+      batch.add_contiguous(static_cast<int32_t>(random() % kVocab), p, &*sequence, model::Want::logits);
+    const auto logits = (*target)->forward(batch, cache).logits;
     for (size_t row = 0; row < batch.rows.size(); ++row) {
       const Row expected = plain.next(batch.rows[row].token);
       for (size_t i = 0; i < kVocab; ++i) {
