@@ -5,7 +5,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 
 #include "cli/commands.hpp"
@@ -13,6 +12,7 @@
 #include "cli/jsonl.hpp"
 #include "cli/shared_file.hpp"
 #include "cli/terminal.hpp"
+#include "scheduler/runtime.hpp"
 
 namespace outrider::cli {
 namespace {
@@ -33,11 +33,6 @@ struct KnownModel {
   std::string about;
 };
 
-// Where fetched models are, as find_model() and scripts/fetch-model see it.
-fs::path models_folder() {
-  if (const char* folder = std::getenv("OUTRIDER_MODELS"); folder != nullptr && *folder != '\0') return folder;
-  const char* home = std::getenv("HOME");
-  return fs::path(home != nullptr && *home != '\0' ? home : ".") / ".cache/outrider/models";
 }
 
 Result<std::vector<KnownModel>> read_table(const fs::path& path) {
@@ -79,7 +74,7 @@ void find_files(std::vector<KnownModel>& models, const fs::path& folder) {
 int list_models(bool json) {
   auto models = read_table(shared_file("models.toml"));
   if (!models.ok()) return fail(models.error());
-  const fs::path folder = models_folder();
+  const fs::path folder = scheduler::models_folder();
   find_files(*models, folder);
   if (json) {
     Json list = Json::array();

@@ -31,7 +31,7 @@
 #define OUTRIDER_MODEL_FIELDS(F)                                                                                                   \
   F(path, std::string, "smollm2-135m-instruct", .option = "model", .last_stage = Stage::start,                                     \
     .help = "The target model: a file, or the name of a fetched model (`outrider models` lists them).")                            \
-  F(name, std::optional<std::string>, std::nullopt, .option = "model-name", .reloadable = true,                                    \
+  F(name, std::optional<std::string>, std::nullopt, .option = "model-name", .last_stage = Stage::start,                              \
     .help = "Name the model goes by in reports and in the API; absent: the name the file states.")                                 \
   F(load_format, std::string, "auto", .choices = {"auto", "gguf", "safetensors"}, .last_stage = Stage::start,                      \
     .draft = DraftRule::own, .help = "Format of the model's file; auto: told from the file itself.")                               \
@@ -79,7 +79,7 @@
   F(draft_depth, int64_t, 0, .min = 0, .max = 1024, .unit = "tokens", .reloadable = true,                                          \
     .help = "Most drafted tokens in a row; 0: as many as draft_tokens.")                                                           \
   F(tree, bool, true, .reloadable = true, .help = "Let a drafter that can propose trees do so; false: chains only.")               \
-  F(law, std::string, "auto", .choices = {"auto", "greedy", "coupled"}, .reloadable = true,                                        \
+  F(law, std::string, "auto", .choices = {"auto", "greedy", "coupled"}, .last_stage = Stage::start,                                  \
     .help = "How drafts are accepted; auto: greedy at temperature 0, else coupled.")                                               \
   F(planner, bool, true, .reloadable = true,                                                                                       \
     .help = "Choose each request's draft length from measured acceptance and cost; false: always draft_tokens.")                   \

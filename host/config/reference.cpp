@@ -12,10 +12,10 @@ constexpr const char* kIntroduction = R"(# Configuration
 
 Generated from the field table (`host/config/field_table.hpp`) by `outrider config reference`; a test fails when the two differ.
 
-A setting comes, later ones winning, from: its default; TOML files in the order of `--config a.toml b.toml`; an environment
+A setting comes, later ones winning, from: its default; TOML files in the order of `--config a.toml --config b.toml`; an environment
 variable; the command line (`--set spec.draft_tokens=4`, or the option named below). `outrider config check` judges a
 configuration and names every fault with its place, `outrider config show` prints the values in force with their origins,
-`outrider config explain FIELD` the way a value came about, `outrider config schema` a JSON Schema for editors.
+`outrider config explain FIELD` the way a value came about (`--draft NAME`: in the copy that drafter is built under), `outrider config schema` a JSON Schema for editors.
 
 An unknown key is an error. A setting whose default is *unset* is absent until it is given; in an environment variable or after
 `--set` the word `unset` makes it absent again. *Reload*: the setting may change while requests run; any other change needs a

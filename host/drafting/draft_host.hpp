@@ -47,10 +47,14 @@ using Tokenize = std::function<Result<std::vector<int32_t>>(std::string_view tex
 
 // Runs steps 1 to 5 of the life of a drafter (find, load, copy, factory, preserve window) for the table [drafter.NAME], and attaches its
 // corpora after the window has closed. `context` is the published target configuration; on return, also by error, it is current again
-// with its overrides and log. `tokenize` is called only during this call and by the drafter's corpora (see corpus_manager.hpp), so what it
+// with its overrides and log; it must outlive the drafter, whose guard follows [spec] as it changes. `tokenize` is called only during this call and by the drafter's corpora (see corpus_manager.hpp), so what it
 // refers to must outlive the drafter. An Error's text is a Refusal's text. Control thread.
 Result<std::unique_ptr<Drafter>> make_drafter(config::RuntimeContext& context, const std::string& name, const TargetInfo& target,
                                               const Tokenize& tokenize);
+
+// The library that make_drafter would load for `name`; empty when it is configured but there is no such file. The error names those there
+// are. Opens nothing.
+Result<std::string> find_drafter(const config::ServerArgs& args, const std::string& name);
 
 struct DiscoveredPlugin {
   std::string name;         // what [spec] algorithm would say: the configured name, else the file's name without .so

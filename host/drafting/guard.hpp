@@ -32,6 +32,7 @@ class CircuitBreaker {
   static constexpr int64_t kForgiven = 256;  // good rounds in a row after which the pause is short again
 
   explicit CircuitBreaker(int64_t strikes) : strikes_(strikes) {}
+  void set_strikes(int64_t strikes) { strikes_ = strikes; }  // counts from the next fault on
 
   enum class State { closed, open, half_open, locked };
   [[nodiscard]] State state() const { return state_; }

@@ -196,8 +196,10 @@ Result<std::unique_ptr<Drafter>> build_drafter(const std::filesystem::path& libr
   OUTRIDER_CHECK(build_worker(*instance, with.context, target, file));
   OUTRIDER_TRY(std::unique_ptr<CorpusManager> corpora, attach_corpora(*instance, with, file));
 
-  const config::SpecConfig& spec = with.context.get_spec();
-  const GuardOptions guard = {std::chrono::microseconds(spec.proposal_deadline_us), spec.breaker_strikes, !spec.tree};
+  const auto guard = [&context = with.context]() -> GuardOptions {
+    const config::SpecConfig& spec = context.get_spec();
+    return {std::chrono::microseconds(spec.proposal_deadline_us), spec.breaker_strikes, !spec.tree};
+  };
   auto drafter = std::make_unique<PluginDrafter>(with.name, with.target.vocab_size, std::move(instance), guard);
   drafter->attach(std::move(corpora));
   return std::unique_ptr<Drafter>(std::move(drafter));

@@ -28,11 +28,17 @@ const char* text_or_empty(const char* text) { return text == nullptr ? "" : text
 
 }  // namespace
 
-PluginDrafter::PluginDrafter(std::string name, int32_t vocab_size, std::unique_ptr<Instance> instance, GuardOptions options)
-    : name_(std::move(name)), instance_(std::move(instance)), options_(options), breaker_(options.strikes) {
+PluginDrafter::PluginDrafter(std::string name, int32_t vocab_size, std::unique_ptr<Instance> instance,
+                             std::function<GuardOptions()> options)
+    : name_(std::move(name)),
+      instance_(std::move(instance)),
+      current_options_(std::move(options)),
+      options_(current_options_()),
+      breaker_(options_.strikes) {
   const outrider_descriptor& descriptor = instance_->library->descriptor();
   const auto can = [&](uint64_t capability) { return (descriptor.capabilities & capability) != 0; };
-  rules_ = {vocab_size, can(OUTRIDER_CAP_TREE) && !options_.chains_only, can(OUTRIDER_CAP_CONFIDENCE) || can(OUTRIDER_CAP_PROBABILITIES),
+  can_trees_ = can(OUTRIDER_CAP_TREE);
+  rules_ = {vocab_size, can_trees_ && !options_.chains_only, can(OUTRIDER_CAP_CONFIDENCE) || can(OUTRIDER_CAP_PROBABILITIES),
             can(OUTRIDER_CAP_PROBABILITIES)};
   report_.name = name_;
   report_.id = text_or_empty(descriptor.id);
@@ -44,7 +50,14 @@ PluginDrafter::~PluginDrafter() {
   for (auto& [id, sequence] : sequences_) end(sequence, OUTRIDER_END_CANCELLED);
 }
 
+void PluginDrafter::follow_options() {
+  options_ = current_options_();
+  breaker_.set_strikes(options_.strikes);
+  rules_.trees = can_trees_ && !options_.chains_only;
+}
+
 bool PluginDrafter::open(uint64_t request, std::span<const int32_t> prompt, float temperature, uint64_t seed, int32_t max_new_tokens) {
+  follow_options();
   if (prompt.empty() || breaker_.state() == CircuitBreaker::State::locked) return false;
   close(request);  // an id that is used again is another request
   Sequence sequence;
@@ -191,6 +204,7 @@ std::string PluginDrafter::take(const Slot& slot, const outrider_propose_item& i
 
 void PluginDrafter::propose(std::span<DraftRequest> batch) {
   for (DraftRequest& request : batch) request.draft.clear();
+  follow_options();
   if (batch.empty() || !breaker_.begin_round()) return;
   slots_.clear();
   for (DraftRequest& request : batch) {

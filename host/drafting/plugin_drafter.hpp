@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -29,7 +30,8 @@ struct GuardOptions {
 
 class PluginDrafter final : public Drafter {
  public:
-  PluginDrafter(std::string name, int32_t vocab_size, std::unique_ptr<Instance> instance, GuardOptions options);
+  // `options` is asked at each open() and propose(), on their thread, so that a reload takes effect at the next round.
+  PluginDrafter(std::string name, int32_t vocab_size, std::unique_ptr<Instance> instance, std::function<GuardOptions()> options);
   ~PluginDrafter() override;
 
   // Corpora the plugin draws from; they go before the plugin does.
@@ -58,6 +60,7 @@ class PluginDrafter final : public Drafter {
     size_t buffers;  // offset in arena_
   };
 
+  void follow_options();
   bool begin(uint64_t request, Sequence& sequence, std::span<const int32_t> tokens);
   void end(Sequence& sequence, int32_t reason);
   bool ready(DraftRequest& request, Sequence& sequence);
@@ -71,8 +74,10 @@ class PluginDrafter final : public Drafter {
 
   std::string name_;
   std::unique_ptr<Instance> instance_;
+  bool can_trees_;
   DraftRules rules_;
-  GuardOptions options_;
+  std::function<GuardOptions()> current_options_;
+  GuardOptions options_;  // of this round
   CircuitBreaker breaker_;
   std::unordered_map<uint64_t, Sequence> sequences_;
   uint64_t step_ = 0;

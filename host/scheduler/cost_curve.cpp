@@ -47,10 +47,10 @@ double CostCurve::cost(int32_t rows, double context) const {
   return std::min<double>(along(at_start), std::max(rows, 1)) + context * along(a_position);
 }
 
-void PassTimes::measure(model::Transformer& target, model::KvCache& cache, int32_t context_length, double budget) {
+bool PassTimes::measure(model::Transformer& target, model::KvCache& cache, int32_t context_length, double budget) {
   const int32_t context = std::min(kFarContext, std::max(0, context_length - kMostRows));
   auto sequence = cache.reserve(std::min(context_length, context + kMostRows));
-  if (!sequence) return;
+  if (!sequence) return false;
   if (context != far_context) *this = {context, {}};  // another context: times at the old one say nothing
   cache.touch(*sequence);
   double spent = 0;
@@ -81,6 +81,7 @@ void PassTimes::measure(model::Transformer& target, model::KvCache& cache, int32
     }
   }
   cache.release(*sequence);
+  return true;
 }
 
 CostCurve PassTimes::curve() const {

@@ -32,8 +32,8 @@ struct PassTimes {
   std::map<int32_t, Point> points;  // by rows
 
   // Times passes for about `budget` seconds, first those that were never timed, then all again in turn. One row and eight are timed in any
-  // case. `cache` must be free; only its memory is used.
-  void measure(model::Transformer& target, model::KvCache& cache, int32_t context_length, double budget);
+  // case. Uses a part of the cache that is free; false, and nothing measured, when there is none.
+  bool measure(model::Transformer& target, model::KvCache& cache, int32_t context_length, double budget);
 
   // The curve through the points, each held within reason: M rows cost no more than M passes, and no less than fewer rows.
   [[nodiscard]] CostCurve curve() const;

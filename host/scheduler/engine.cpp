@@ -35,12 +35,14 @@ namespace {
 constexpr double kCurveSeconds = 0.3;  // spent on timing passes when the first drafter is added
 
 // The cost curve of this target on this machine; in `file`, when there is one, times of earlier starts are found and left for later ones.
-CostCurve cost_curve_of(model::Transformer& target, model::KvCache& cache, const EngineOptions& options) {
+// Nullopt: the cache has no room for timing now.
+std::optional<CostCurve> cost_curve_of(model::Transformer& target, model::KvCache& cache, const EngineOptions& options) {
   PassTimes times;
   if (!options.pass_times_file.empty()) times = read_pass_times(options.pass_times_file, options.pass_times_key);
-  times.measure(target, cache, options.context_length, kCurveSeconds);
+  if (!times.measure(target, cache, options.context_length, kCurveSeconds)) return std::nullopt;
   if (!options.pass_times_file.empty()) {
-    if (auto written = write_pass_times(options.pass_times_file, options.pass_times_key, times); !written) log::debug("{}", written.error().message);
+    if (auto written = write_pass_times(options.pass_times_file, options.pass_times_key, times); !written)
+      log::debug("{}", written.error().message);
   }
   return times.curve();
 }
@@ -53,6 +55,7 @@ struct Engine::State {
   EngineOptions options;
   model::KvCache cache;
   DraftPlanner planner{CostCurve{}};
+  bool measured = false;  // the planner's cost curve
   std::vector<std::unique_ptr<DrafterSlot>> drafters;
   std::string default_drafter = "none";
 
@@ -76,8 +79,11 @@ struct Engine::State {
   std::vector<int32_t> depths, slots;
 
   State(model::Transformer& target_, const text::Tokenizer& tokenizer_, EngineOptions options_)
-      : target(target_), tokenizer(tokenizer_), options(options_), cache(target.architecture(), options.kv_type, options.kv_positions) {}
+      : target(target_), tokenizer(tokenizer_), options(std::move(options_)), cache(target.architecture(), options.kv_type, options.kv_positions) {}
 
+  void refresh_options();
+  void measure();
+  [[nodiscard]] bool plans() const { return options.use_planner && measured; }
   DrafterSlot* find_drafter(const std::string& wanted);
   void admit();
   void start_drafter(Sequence& sequence);
@@ -99,8 +105,8 @@ Engine::Engine(model::Transformer& target, const text::Tokenizer& tokenizer, Eng
   const int32_t trained = target.architecture().context_length;
   if (options.context_length <= 0) options.context_length = trained;
   if (options.kv_positions <= 0) options.kv_positions = std::max(options.context_length, 16384) + 64LL * options.max_running_requests;
-  if (options.draft_depth <= 0) options.draft_depth = options.draft_tokens;
-  state_ = std::make_unique<State>(target, tokenizer, options);
+  state_ = std::make_unique<State>(target, tokenizer, std::move(options));
+  state_->refresh_options();
 }
 
 Engine::~Engine() {
@@ -114,8 +120,7 @@ Result<void> Engine::add_drafter(const std::string& name, std::unique_ptr<drafti
   if (state_->find_drafter(name) != nullptr) return Error{"drafter '" + name + "': the name is taken; choose another one"};
   if (state_->drafters.empty()) {
     state_->default_drafter = name;
-    if (state_->options.use_planner)
-      state_->planner = DraftPlanner(cost_curve_of(state_->target, state_->cache, state_->options));
+    if (state_->options.use_planner) state_->measure(), state_->measured = true;  // with nothing running there will never be more room
   }
   state_->drafters.push_back(std::make_unique<DrafterSlot>(DrafterSlot{name, std::move(drafter), {}, {}, false}));
   return {};
@@ -131,6 +136,7 @@ std::vector<drafting::DrafterReport> Engine::drafter_reports() const {
 
 Result<uint64_t> Engine::submit(Request request) {
   State& s = *state_;
+  s.refresh_options();
   const auto length = static_cast<int64_t>(request.prompt.size());
   if (length == 0)
     return Error{"prompt: expected at least one token, found none; give a text (or let the vocabulary's BOS token begin it)"};
@@ -211,6 +217,8 @@ const std::vector<double>& Engine::cost_curve() const { return state_->planner.c
 
 bool Engine::step() {
   State& s = *state_;
+  s.refresh_options();
+  if (s.options.use_planner && !s.measured && !s.drafters.empty()) s.measure();  // the planner was turned on meanwhile
   s.drop_cancelled();
   s.admit();
   if (s.running.empty()) return !s.waiting.empty();
@@ -221,6 +229,18 @@ bool Engine::step() {
   s.tell_drafters();
   s.retire();
   return !s.running.empty() || !s.waiting.empty();
+}
+
+void Engine::State::refresh_options() {
+  if (options.refresh) options.refresh(options);
+  if (options.draft_depth <= 0) options.draft_depth = options.draft_tokens;
+}
+
+void Engine::State::measure() {
+  auto curve = cost_curve_of(target, cache, options);
+  if (!curve) return;
+  planner = DraftPlanner(*std::move(curve));
+  measured = true;
 }
 
 DrafterSlot* Engine::State::find_drafter(const std::string& wanted) {
@@ -248,9 +268,11 @@ void Engine::State::drop_cancelled() {
 void Engine::State::admit() {
   while (!waiting.empty() && static_cast<int32_t>(running.size()) < options.max_running_requests) {
     Sequence& sequence = *waiting.front();
+    // Drafts take what room the cache can ever give beside the output; none of them is a reason to refuse a request.
+    const int64_t positions = std::max(sequence.widest(0), std::min(sequence.widest(options.draft_tokens), cache.capacity()));
     if (sequence.remaining() <= 0) {
       sequence.finish(FinishReason::length);
-    } else if (const int64_t positions = sequence.widest(options.draft_tokens); positions > cache.capacity()) {
+    } else if (positions > cache.capacity()) {
       sequence.finish(FinishReason::error, "memory: the request can need " + std::to_string(positions) + " cache positions of " +
                                                std::to_string(cache.capacity()) + "; lower max_tokens, or raise memory.kv_tokens");
     } else if (auto kv = cache.reserve(positions)) {
@@ -299,8 +321,10 @@ void Engine::State::propose_with(DrafterSlot& slot, int32_t decoding) {
   for (const auto& sequence : running) {
     if (sequence->drafter != &slot || !sequence->decoding()) continue;
     const int32_t deepest = std::min(options.draft_depth, sequence->remaining() - 1);  // a draft beyond the output's end is of no use
-    int32_t nodes = options.draft_tokens;
-    if (options.use_planner && !slot.gives_chances)
+    // The pages were reserved for the draft_tokens of the time of admission; near the output's end they bound a draft that may be wider now.
+    const int32_t room = sequence->kv.capacity() - sequence->length();
+    int32_t nodes = std::min(options.draft_tokens, room);
+    if (plans() && !slot.gives_chances)
       nodes = planner.budget(sequence->history, slot.history, std::min(nodes, deepest), setting_of(*sequence, decoding));
     if (nodes <= 0 || deepest <= 0) continue;
     draft_requests.push_back({sequence->id, sequence->tokens, sequence->new_tokens, nodes, deepest, std::move(sequence->draft)});
@@ -312,7 +336,7 @@ void Engine::State::propose_with(DrafterSlot& slot, int32_t decoding) {
     const auto owner =
         std::find_if(running.begin(), running.end(), [&](const auto& sequence) { return sequence->id == draft_request.request; });
     (*owner)->draft = std::move(draft_request.draft);
-    if (options.use_planner) cut_to_worth(slot, **owner, decoding);
+    if (plans()) cut_to_worth(slot, **owner, decoding);
   }
 }
 

@@ -86,12 +86,16 @@ struct EngineOptions {
   int32_t prefill_chunk = 256;   // prompt rows of one target pass
   int64_t kv_positions = 0;      // 0: the model's context length
   kernels::KvType kv_type = kernels::KvType::f16;
-  int32_t context_length = 0;  // 0: the model's
-  int32_t draft_tokens = 8;    // nodes of a draft, at most
-  int32_t draft_depth = 0;     // 0: as many as draft_tokens
-  bool use_planner = true;     // false: always ask for draft_tokens
+  int32_t context_length = 0;        // 0: the model's
+  int32_t draft_tokens = 8;          // nodes of a draft, at most
+  int32_t draft_depth = 0;           // 0: as many as draft_tokens
+  bool use_planner = true;           // false: always ask for draft_tokens
   std::string pass_times_file = {};  // where times of passes are kept between starts (cost_curve.hpp); empty: nowhere
   std::string pass_times_key = {};   // what they hold for: model, machine, threads
+
+  // Brings queue_capacity, prefill_chunk, draft_tokens, draft_depth and use_planner up to date; called at each submit() and step(), on their
+  // thread. The other members are fixed once the engine is made. Absent: all stay as given.
+  std::function<void(EngineOptions&)> refresh = {};
 };
 
 class Engine {

@@ -17,12 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-fs::path models_folder() {
-  if (const char* folder = std::getenv("OUTRIDER_MODELS"); folder != nullptr && *folder != '\0') return folder;
-  if (const char* home = std::getenv("HOME"); home != nullptr && *home != '\0') return fs::path(home) / ".cache/outrider/models";
-  return ".cache/outrider/models";
-}
-
 // Settings that name something this build does not have are refused, never ignored.
 Result<void> check_supported(const config::RuntimeContext& context) {
   const auto refuse = [](const std::string& field, const std::string& expected, const std::string& found) {
@@ -84,29 +78,15 @@ Result<void> read_chat_template(const config::RuntimeContext& context, const for
   return {};
 }
 
-EngineOptions engine_options(const config::RuntimeContext& context) {
-  EngineOptions options;
+// The options that may change while requests run.
+void follow(const config::RuntimeContext& context, EngineOptions& options) {
   const auto& schedule = context.get_schedule();
-  options.max_running_requests = static_cast<int32_t>(schedule.max_running_requests);
   options.queue_capacity = static_cast<int32_t>(schedule.queue_capacity);
-  options.max_batch_rows = static_cast<int32_t>(schedule.max_batch_rows);
   options.prefill_chunk = static_cast<int32_t>(schedule.prefill_chunk);
-  options.kv_positions = context.get_memory().kv_tokens;
-  options.kv_type = context.get_memory().kv_type == "f32" ? kernels::KvType::f32 : kernels::KvType::f16;
-  options.context_length = static_cast<int32_t>(context.get_model().context_length);
   const auto& spec = context.get_spec();
   options.draft_tokens = static_cast<int32_t>(spec.draft_tokens);
   options.draft_depth = static_cast<int32_t>(spec.draft_depth);
   options.use_planner = spec.planner;
-  return options;
-}
-
-// What only the loaded target decides is written down as overrides, so that every later reader, the draft copy included, sees it.
-Result<void> record_load_decisions(config::RuntimeContext& context, int32_t trained_context) {
-  std::vector<config::Assignment> decided;
-  if (context.get_model().context_length == 0) decided.push_back({"model.context_length", static_cast<int64_t>(trained_context)});
-  if (context.get_memory().kv_type == "auto") decided.push_back({"memory.kv_type", std::string("f16")});
-  return context.override("target load", decided);
 }
 
 drafting::TargetInfo target_info(const Runtime& runtime, const EngineOptions& options) {
@@ -155,6 +135,31 @@ Result<std::vector<NamedDrafter>> make_drafters(config::RuntimeContext& context,
 }
 
 }  // namespace
+
+Result<void> record_load_decisions(config::RuntimeContext& context, int32_t trained_context) {
+  std::vector<config::Assignment> decided;
+  if (context.get_model().context_length == 0) decided.push_back({"model.context_length", static_cast<int64_t>(trained_context)});
+  if (context.get_memory().kv_type == "auto") decided.push_back({"memory.kv_type", std::string("f16")});
+  return context.override("target load", decided);
+}
+
+EngineOptions engine_options(const config::RuntimeContext& context) {
+  EngineOptions options;
+  options.max_running_requests = static_cast<int32_t>(context.get_schedule().max_running_requests);
+  options.max_batch_rows = static_cast<int32_t>(context.get_schedule().max_batch_rows);
+  options.kv_positions = context.get_memory().kv_tokens;
+  options.kv_type = context.get_memory().kv_type == "f32" ? kernels::KvType::f32 : kernels::KvType::f16;
+  options.context_length = static_cast<int32_t>(context.get_model().context_length);
+  options.refresh = [&context](EngineOptions& current) { follow(context, current); };
+  options.refresh(options);
+  return options;
+}
+
+fs::path models_folder() {
+  if (const char* folder = std::getenv("OUTRIDER_MODELS"); folder != nullptr && *folder != '\0') return folder;
+  if (const char* home = std::getenv("HOME"); home != nullptr && *home != '\0') return fs::path(home) / ".cache/outrider/models";
+  return ".cache/outrider/models";
+}
 
 Result<std::string> find_model(const std::string& name_or_path) {
   std::error_code ignored;

@@ -2,6 +2,7 @@
 // engine, and the drafter that [spec] names, handed over as design/config-lifecycle asks.
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -28,13 +29,22 @@ struct Runtime {
 };
 
 // `drafters`: names to load besides [spec] algorithm (for a bench over several). A refused drafter is reported in `refusals`, or is an
-// error when [spec] require_drafter is set. `model` beats [model] path; both may be a file or a name known to the cache folder
-// ($OUTRIDER_MODELS, else ~/.cache/outrider/models).
+// error when [spec] require_drafter is set. [model] path may be a file or the name of one in models_folder().
 struct RuntimeOptions {
   std::vector<std::string> drafters;
   bool engine = true;  // false: tokenizer and template alone, no weights
 };
 Result<Runtime> make_runtime(config::RuntimeContext& context, const RuntimeOptions& options);
+
+// Writes down what only the target's file decides (context length, KV type) as the override "target load", so that every later reader, the
+// draft copy included, sees it. `trained_context`: tokens the model was made for.
+Result<void> record_load_decisions(config::RuntimeContext& context, int32_t trained_context);
+
+// The engine's options as the configuration has them; those that may be reloaded follow `context`, which must outlive the engine.
+EngineOptions engine_options(const config::RuntimeContext& context);
+
+// Where scripts/fetch-model puts models: $OUTRIDER_MODELS, else ~/.cache/outrider/models.
+std::filesystem::path models_folder();
 
 // The file a model's name or path stands for. Errors name what was looked for, where, and what there is.
 Result<std::string> find_model(const std::string& name_or_path);
