@@ -1,5 +1,5 @@
-// `outrider chat`: a conversation on the terminal. Ctrl-C stops the answer, not the program; Ctrl-D ends it. With standard input
-// piped it answers each line, which is how it is tested.
+// `outrider chat`: a conversation on the terminal. Ctrl-C stops the answer, not the program; Ctrl-D ends it; SIGHUP reloads
+// the configuration. With standard input piped it answers each line, which is how it is tested.
 
 #include <unistd.h>
 
@@ -11,6 +11,7 @@
 #include "cli/completion_json.hpp"
 #include "cli/conversation.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/hangup.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/sampling_options.hpp"
 #include "cli/session.hpp"
@@ -30,7 +31,7 @@ constexpr const char* kHelp =
     "/system TEXT     set the system text and forget the conversation; without TEXT: none\n"
     "/drafter NAME    use another drafter from the next answer on; none: plain decoding; without NAME: list them\n"
     "/help            this list\n"
-    "Ctrl-C stops an answer, Ctrl-D ends the program.\n";
+    "Ctrl-C stops an answer, Ctrl-D ends the program; SIGHUP reads the --config files again.\n";
 
 struct ChatOptions {
   config::CommandLine configuration;
@@ -183,6 +184,7 @@ class Chat {
 };
 
 int chat(const ChatOptions& options) {
+  const HangupHold hangups;
   Result<verify::SamplingParams> sampling = sampling_params(options.sampling);
   if (!sampling.ok()) return fail(sampling.error(), kUsage);
   auto args = load_configuration(options.configuration);
@@ -194,6 +196,7 @@ int chat(const ChatOptions& options) {
     return fail(Error{usable.error().message + " with outrider generate, or give a template with --chat-template FILE"});
   }
   const InterruptScope interrupts;  // from here on; Ctrl-C while the model loads ends the program
+  const ReloadOnHangup reloads(hangups, (*session)->context, configuration_sources(options.configuration));
   return Chat(runtime, *std::move(sampling), options.system).run();
 }
 

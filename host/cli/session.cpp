@@ -12,8 +12,12 @@ void add_configuration_options(CLI::App& command, config::CommandLine& line) {
                        Namespace::observability});
 }
 
+config::Sources configuration_sources(const config::CommandLine& line) {
+  return {.command_line = line, .environment = config::process_environment()};
+}
+
 Result<std::shared_ptr<const config::ServerArgs>> load_configuration(const config::CommandLine& line) {
-  OUTRIDER_TRY(config::ServerArgs args, config::load({.command_line = line, .environment = config::process_environment()}));
+  OUTRIDER_TRY(config::ServerArgs args, config::load(configuration_sources(line)));
   log::set_level(args.values().observability.log_level);
   return std::make_shared<const config::ServerArgs>(std::move(args));
 }

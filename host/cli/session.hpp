@@ -20,6 +20,9 @@ namespace outrider::cli {
 // --config, --set and the options of every namespace that a local command uses. `line` must live until the command has run.
 void add_configuration_options(CLI::App& command, config::CommandLine& line);
 
+// Where load_configuration() reads, for a command that reloads.
+config::Sources configuration_sources(const config::CommandLine& line);
+
 // The resolved configuration; the log level it names is in force from here on.
 Result<std::shared_ptr<const config::ServerArgs>> load_configuration(const config::CommandLine& line);
 

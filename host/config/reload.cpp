@@ -1,6 +1,22 @@
 #include "config/reload.hpp"
 
+#include <filesystem>
+
 namespace outrider::config {
+namespace {
+
+// A pipe that was read at the start is empty now, and would silently set everything back to its default.
+Result<void> check_readable_again(const std::vector<std::string>& files) {
+  for (const std::string& file : files) {
+    std::error_code unknown;
+    if (std::filesystem::is_fifo(file, unknown) || std::filesystem::is_socket(file, unknown)) {
+      return Error{file + ": expected a file that can be read again, found a pipe; give --config a regular file"};
+    }
+  }
+  return {};
+}
+
+}  // namespace
 
 std::string ReloadReport::text() const {
   const auto list = [](const std::vector<std::string>& paths) {
@@ -17,8 +33,10 @@ Reloader::Reloader(RuntimeContext& context, Sources sources) : context_(context)
 
 Result<ReloadReport> Reloader::reload() {
   const std::lock_guard lock(mutex_);
+  static constexpr const char* kRefused = "reload: nothing was changed";
+  if (const auto readable = check_readable_again(sources_.command_line.files); !readable) return readable.error().within(kRefused);
   Result<ServerArgs> loaded = load(sources_);
-  if (!loaded) return loaded.error().within("reload: nothing was changed");
+  if (!loaded) return loaded.error().within(kRefused);
 
   ReloadReport report;
   std::vector<Assignment> changes;
@@ -32,7 +50,8 @@ Result<ReloadReport> Reloader::reload() {
       changes.push_back({info.path, wanted});
     }
   }
-  OUTRIDER_CHECK(context_.override("reload", changes));
+  for (std::string& one : plugin_changes(*context_.args(), *loaded)) report.restart.push_back(std::move(one));
+  if (const auto written = context_.override("reload", changes); !written) return written.error().within(kRefused);
   loaded_ = *std::move(loaded);
   return report;
 }

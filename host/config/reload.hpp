@@ -2,6 +2,7 @@
 // restart are named and left alone; a file with any fault changes nothing. Calls from several threads run one after another.
 #pragma once
 
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -13,13 +14,13 @@ namespace outrider::config {
 
 struct ReloadReport {
   std::vector<std::string> applied;  // field paths
-  std::vector<std::string> restart;  // changed, but only a restart makes them so
+  std::vector<std::string> restart;  // changed, but only a restart makes them so: field paths, "drafter.NAME", "plugins.paths"
   [[nodiscard]] std::string text() const;
 };
 
 class Reloader {
  public:
-  // `sources` are read anew on each reload. The context's args must have come from them.
+  // `sources` are read anew on each reload, so their files must not be pipes. The context's args must have come from them.
   Reloader(RuntimeContext& context, Sources sources);
 
   Result<ReloadReport> reload();

@@ -92,26 +92,35 @@ void write_drafter(std::ostream& out, const DrafterTable& table) {
   for (const Corpus& corpus : table.corpora) write_line(out, toml_key(corpus.name) + " = " + toml_string(corpus.file), corpus.origin);
 }
 
+Json json_of(const DrafterTable& table) {
+  Json json = Json::object();
+  if (table.library) json["library"] = {{"value", *table.library}, {"origin", json_of(table.library_origin)}};
+  json["options"] = Json::object();
+  for (const PluginOption& option : table.options)
+    json["options"][option.key] = {{"value", json_of(option)}, {"origin", json_of(option.origin)}};
+  json["corpora"] = Json::object();
+  for (const Corpus& corpus : table.corpora) json["corpora"][corpus.name] = {{"value", corpus.file}, {"origin", json_of(corpus.origin)}};
+  return json;
+}
+
 Json drafters_json(const ServerArgs& args) {
   Json drafters = Json::object();
-  for (const DrafterTable& table : args.drafters) {
-    Json& json = drafters[table.name] = Json::object();
-    if (table.library) json["library"] = {{"value", *table.library}, {"origin", json_of(table.library_origin)}};
-    json["options"] = Json::object();
-    for (const PluginOption& option : table.options)
-      json["options"][option.key] = {{"value", json_of(option)}, {"origin", json_of(option.origin)}};
-    json["corpora"] = Json::object();
-    for (const Corpus& corpus : table.corpora) json["corpora"][corpus.name] = {{"value", corpus.file}, {"origin", json_of(corpus.origin)}};
-  }
+  for (const DrafterTable& table : args.drafters) drafters[table.name] = json_of(table);
   return drafters;
 }
 
-// Everything about the plugins' tables that a change of would matter, as one text a table.
-std::string plugin_text(const DrafterTable& table) {
-  std::string text = table.library.value_or("");
-  for (const PluginOption& option : table.options) text += '\n' + option.key + '=' + toml_value(option.value);
-  for (const Corpus& corpus : table.corpora) text += "\ncorpora." + corpus.name + '=' + corpus.file;
-  return text;
+// The drafter's part of `config explain --draft`. A setting of its own has one source: the last that gave it.
+void write_drafter_settings(std::ostream& out, const ExplainedDrafter& drafter, const DrafterTable& table) {
+  const std::string prefix = "drafter." + toml_key(drafter.name);
+  out << '\n' << prefix << ": " << (drafter.library.empty() ? "there is no such library" : one_line(drafter.library)) << '\n';
+  const auto write = [&](const std::string& key, const std::string& value, const Origin& origin) {
+    out << prefix << '.' << key << " = " << value << "\n  from " << one_line(origin.text()) << ": " << value << '\n';
+  };
+  if (table.library) write("library", toml_string(*table.library), table.library_origin);
+  for (const PluginOption& option : table.options)
+    write(toml_key(option.key), is_sensitive(option.key) ? "***" : toml_value(option.value), option.origin);
+  for (const Corpus& corpus : table.corpora) write("corpora." + toml_key(corpus.name), toml_string(corpus.file), corpus.origin);
+  if (table.options.empty()) out << "  no option is set: the drafter's own defaults hold\n";
 }
 
 struct Change {
@@ -128,19 +137,14 @@ std::vector<Change> changes(const ServerArgs& from, const ServerArgs& to) {
                      hidden && !std::holds_alternative<std::monostate>(after) ? "*** (another)" : shown(info, after),
                      info.attributes.reloadable ? "reload" : "restart"});
   }
-  if (from.plugin_paths != to.plugin_paths) {
-    found.push_back({"plugins.paths", toml_value(OptionValue(from.plugin_paths)), toml_value(OptionValue(to.plugin_paths)), "restart"});
-  }
-  std::vector<std::string> names;
-  for (const ServerArgs* args : {&from, &to}) {
-    for (const DrafterTable& table : args->drafters) {
-      if (std::find(names.begin(), names.end(), table.name) == names.end()) names.push_back(table.name);
+  for (const std::string& path : plugin_changes(from, to)) {
+    if (path == "plugins.paths") {
+      found.push_back({path, toml_value(OptionValue(from.plugin_paths)), toml_value(OptionValue(to.plugin_paths)), "restart"});
+      continue;
     }
-  }
-  for (const std::string& name : names) {
-    const DrafterTable *before = from.drafter(name), *after = to.drafter(name);
-    if (before != nullptr && after != nullptr && plugin_text(*before) == plugin_text(*after)) continue;
-    found.push_back({"drafter." + name, before == nullptr ? "absent" : "one table", after == nullptr ? "absent" : "another", "restart"});
+    const std::string name = path.substr(std::string_view("drafter.").size());
+    found.push_back(
+        {path, from.drafter(name) == nullptr ? "absent" : "one table", to.drafter(name) == nullptr ? "absent" : "another", "restart"});
   }
   return found;
 }
@@ -199,7 +203,8 @@ void write_show(std::ostream& out, const ServerArgs& args, Format format) {
   for (const DrafterTable& table : args.drafters) write_drafter(out, table);
 }
 
-Result<void> write_explain(std::ostream& out, const ServerArgs& args, const std::vector<std::string>& names, Format format) {
+Result<void> write_explain(std::ostream& out, const ServerArgs& args, const std::vector<std::string>& names, Format format,
+                           const std::optional<ExplainedDrafter>& drafter) {
   std::vector<const FieldInfo*> wanted;
   for (const std::string& name : names) {
     wanted.push_back(find_field(name));
@@ -229,8 +234,18 @@ Result<void> write_explain(std::ostream& out, const ServerArgs& args, const std:
           << shown(*info, history[i].value) << '\n';
     }
   }
+  if (drafter) {
+    const DrafterTable* configured = args.drafter(drafter->name);
+    const DrafterTable table = configured != nullptr ? *configured : DrafterTable();
+    if (format == Format::json) {
+      Json& shown_table = json["drafter." + drafter->name] = json_of(table);
+      shown_table["found_at"] = drafter->library.empty() ? Json(nullptr) : Json(drafter->library);
+    } else {
+      write_drafter_settings(out, *drafter, table);
+    }
+  }
   if (format == Format::json) print(out, json);
-  if (format == Format::text && wanted.empty()) out << "every field has its default\n";
+  if (format == Format::text && wanted.empty() && !drafter) out << "every field has its default\n";
   return {};
 }
 

@@ -67,6 +67,9 @@ struct DrafterTable {
   std::vector<Corpus> corpora;        // [drafter.NAME.corpora] name = "file"
 };
 
+// The same settings, wherever they come from; options and corpora in any order.
+bool equal_settings(const DrafterTable& a, const DrafterTable& b);
+
 class ServerArgs {
  public:
   ServerArgs();  // every field at its default
@@ -88,5 +91,8 @@ class ServerArgs {
   Namespaces values_;
   std::vector<std::vector<Step>> history_;
 };
+
+// What differs outside the fields: "plugins.paths" and "drafter.NAME" for each such table.
+std::vector<std::string> plugin_changes(const ServerArgs& from, const ServerArgs& to);
 
 }  // namespace outrider::config

@@ -1,5 +1,7 @@
 #include "config/reload.hpp"
 
+#include <sys/stat.h>
+
 #include <thread>
 
 #include "support.hpp"
@@ -31,10 +33,10 @@ struct Running {
 TEST_CASE("a reload applies the reloadable fields as one override and names those that need a restart") {
   Running run("[spec]\ndraft_tokens = 4\n[memory]\nkv_type = \"f16\"\n");
   Reloader reloader(run.context, run.sources);
-  run.folder.write("a.toml", "[spec]\ndraft_tokens = 6\nlaw = \"greedy\"\n[memory]\nkv_type = \"f32\"\n");
+  run.folder.write("a.toml", "[spec]\ndraft_tokens = 6\ntree = false\n[memory]\nkv_type = \"f32\"\n");
   const auto report = reloader.reload();
   REQUIRE(report.ok());
-  CHECK(report->text() == "reload: applied spec.draft_tokens, spec.law; changed, and need a restart: memory.kv_type");
+  CHECK(report->text() == "reload: applied spec.draft_tokens, spec.tree; changed, and need a restart: memory.kv_type");
   CHECK(run.context.get_spec().draft_tokens == 6);
   CHECK(run.context.get_memory().kv_type == "f16");
   const auto log = run.context.overrides_log();
@@ -67,6 +69,29 @@ TEST_CASE("a reload takes a change back, and does not undo what others overrode"
   CHECK(run.context.get_spec().draft_tokens == 8);
   CHECK_FALSE(run.context.get_spec().planner);
   CHECK(reloader.reload()->text() == "reload: nothing to apply");
+}
+
+TEST_CASE("a reload names the drafters' tables and plugin folders that changed, and says no more once they are as before") {
+  const std::string before = "[plugins]\npaths = [\"/a\"]\n[drafter.kept]\nx = 1\ny = 2\n[drafter.changed]\nx = 1\n[drafter.gone]\n";
+  Running run(before);
+  Reloader reloader(run.context, run.sources);
+  run.folder.write("a.toml", "[plugins]\npaths = [\"/b\"]\n[drafter.kept]\ny = 2\nx = 1\n[drafter.changed]\nx = 2\n[drafter.new]\n");
+  const auto report = reloader.reload();
+  REQUIRE(report.ok());
+  CHECK(report->restart == std::vector<std::string>{"plugins.paths", "drafter.changed", "drafter.gone", "drafter.new"});
+  run.folder.write("a.toml", before);
+  CHECK(reloader.reload()->text() == "reload: nothing to apply");
+}
+
+TEST_CASE("a reload from a pipe, which is empty by then, changes nothing") {
+  Running run("[spec]\ndraft_tokens = 4\n");
+  Reloader reloader(run.context, run.sources);
+  std::filesystem::remove(run.file);
+  REQUIRE(mkfifo(run.file.c_str(), 0600) == 0);
+  const auto report = reloader.reload();
+  REQUIRE_FALSE(report.ok());
+  CHECK_THAT(report.error().message, Contains("reload: nothing was changed: ") && Contains("found a pipe"));
+  CHECK(run.context.get_spec().draft_tokens == 4);
 }
 
 TEST_CASE("reloads from two threads run one after another") {
