@@ -10,6 +10,7 @@
 #include "cli/terminal.hpp"
 #include "config/draft_copy.hpp"
 #include "config/report.hpp"
+#include "drafting/draft_host.hpp"
 #include "formats/gguf.hpp"
 #include "model/architecture.hpp"
 
@@ -20,7 +21,7 @@ struct ConfigOptions {
   config::CommandLine line;
   std::vector<std::string> names;  // files for check and show, fields for explain, two files for diff
   bool json = false;
-  bool draft = false;
+  std::string draft;  // explain: the drafter whose copy is shown; empty: the target's configuration
   [[nodiscard]] config::Format format() const { return json ? config::Format::json : config::Format::text; }
 };
 
@@ -47,25 +48,30 @@ int show(const ConfigOptions& options) {
   return kOk;
 }
 
-// The configuration a drafter would be built under, for the configured target.
+// The configuration a drafter would be built under, for the configured target. Reads the target's header, no weights.
 Result<std::shared_ptr<const config::ServerArgs>> draft_copy(std::shared_ptr<const config::ServerArgs> args) {
   OUTRIDER_TRY(const std::string path, scheduler::find_model(args->values().model.path));
   OUTRIDER_TRY(const formats::GgufFile file, formats::GgufFile::open(path));
   OUTRIDER_TRY(const model::Architecture architecture, model::read_architecture(file));
   config::RuntimeContext context;
   OUTRIDER_CHECK(context.publish(args, config::Role::launcher));
-  return config::draft_args_copy(context, {.context_length = architecture.context_length});
+  OUTRIDER_CHECK(scheduler::record_load_decisions(context, architecture.context_length));
+  return config::draft_args_copy(context, {.context_length = context.get_model().context_length});
 }
 
 int explain(const ConfigOptions& options) {
   auto args = load_configuration(options.line);
   if (!args.ok()) return fail(args.error(), kUsage);
-  if (options.draft) {
+  std::optional<config::ExplainedDrafter> drafter;
+  if (!options.draft.empty()) {
+    auto library = drafting::find_drafter(**args, options.draft);
+    if (!library.ok()) return fail(library.error(), kUsage);
+    drafter = {options.draft, *std::move(library)};
     args = draft_copy(*args);
     if (!args.ok()) return fail(args.error());
   }
   std::ostringstream out;
-  const Result<void> written = config::write_explain(out, **args, options.names, options.format());
+  const Result<void> written = config::write_explain(out, **args, options.names, options.format(), drafter);
   print(out.str());
   return written.ok() ? static_cast<int>(kOk) : fail(written.error(), kUsage);
 }
@@ -97,8 +103,9 @@ void add_config(CLI::App& app, Command& chosen) {
   command->footer(
       "Examples:\n"
       "  outrider config check outrider.toml\n"
-      "  outrider config show --config a.toml b.toml --set spec.draft_tokens=4\n"
+      "  outrider config show --config a.toml --config b.toml --set spec.draft_tokens=4\n"
       "  outrider config explain spec.draft_tokens\n"
+      "  outrider config explain --draft NAME memory.kv_type\n"
       "  outrider config diff old.toml new.toml\n"
       "  outrider config schema > outrider.schema.json");
   const auto options = [] { return std::make_shared<ConfigOptions>(); };
@@ -120,7 +127,7 @@ void add_config(CLI::App& app, Command& chosen) {
   values = options();
   sub = add(*command, "explain", "Print every step on a value's way", values, chosen, explain);
   sub->add_option("fields", values->names, "Fields, as spec.draft_tokens; without any: all that are not at their default");
-  sub->add_flag("--draft", values->draft, "Of the copy a drafter is built under");
+  sub->add_option("--draft", values->draft, "Explain the copy this drafter would be built under, and its own options")->type_name("NAME");
   with_options(sub, values);
 
   values = options();

@@ -100,10 +100,43 @@ class Configuration(unittest.TestCase):
         self.assertIn("--set", outcome.out)
         self.assertEqual(run("config", "explain", "spec.draft_tokns").code, USAGE)
 
-    def test_the_drafts_copy_is_explained_with_the_targets_context_length(self):
-        outcome = run("config", "explain", "--draft", "model.context_length")
+    def test_a_drafts_copy_is_explained_with_the_step_that_set_each_value(self):
+        self.file.write_text("[spec]\ndraft_tokens = 4\ndraft_kv_type = 'f32'\n"
+                             f"[drafter.{DRAFTER}]\nmax_n = 3\n[drafter.{DRAFTER}.corpora]\nmanual = 'm.jsonl'\n")
+        outcome = run("config", "explain", "--draft", DRAFTER, "--config", self.file, "--set", f"drafter.{DRAFTER}.branches=2",
+                      environment={"OUTRIDER_SPEC_BREAKER_STRIKES": "5"})
         self.assertEqual(outcome.code, OK, outcome)
-        self.assertIn("8192", outcome.out)
+        for expected in (
+                "memory.kv_type = \"f32\"\n  from draft copy: spec.draft_kv_type: \"f32\"\n  over override target load: \"f16\"\n"
+                "  over default: \"auto\"\n",
+                "model.context_length = 8192\n  from draft copy: the target's context length: 8192\n  over override target load: 8192\n"
+                "  over default: 0\n",
+                f"spec.draft_tokens = 4\n  from {self.file}:2:16: 4\n  over default: 8\n",
+                "spec.breaker_strikes = 5\n  from environment OUTRIDER_SPEC_BREAKER_STRIKES: 5\n",
+                "  from pass host-threads: ",
+                f"drafter.{DRAFTER}: /", f"{DRAFTER}.so\n",
+                f"drafter.{DRAFTER}.max_n = 3\n  from {self.file}:5:9: 3\n",
+                f"drafter.{DRAFTER}.branches = 2\n  from option --set drafter.{DRAFTER}.branches: 2\n",
+                f"drafter.{DRAFTER}.corpora.manual = \"m.jsonl\"\n  from {self.file}:7:"):
+            self.assertIn(expected, outcome.out)
+
+    def test_a_drafts_copy_has_the_targets_own_context_length_when_one_is_set(self):
+        told = run("config", "explain", "--json", "--draft", DRAFTER, "--context-length", 2048, "model.context_length").json()
+        self.assertEqual(list(told), ["model.context_length", f"drafter.{DRAFTER}"])
+        field = told["model.context_length"]
+        self.assertEqual(field["value"], 2048)
+        self.assertEqual([step["origin"]["kind"] for step in field["steps"]], ["default", "option", "draft_copy"])
+        self.assertEqual(told[f"drafter.{DRAFTER}"]["options"], {})
+        self.assertTrue(told[f"drafter.{DRAFTER}"]["found_at"].endswith(f"{DRAFTER}.so"))
+
+    def test_a_drafter_that_does_not_exist_cannot_be_explained_and_those_that_do_are_named(self):
+        outcome = run("config", "explain", "--draft", DRAFTER + "x")
+        self.assertEqual((outcome.code, outcome.out), (USAGE, ""), outcome)
+        self.assertIn(f"there are: {DRAFTER}", outcome.err)
+        self.assertIn(f"did you mean '{DRAFTER}'?", outcome.err)
+        self.assertIn("plain decoding", run("config", "explain", "--draft", "none").err)
+        self.assertIn("[plugins] paths", run("config", "explain", "--draft", "zzzzzz").err)
+        self.assertEqual(run("config", "explain", "--draft").code, USAGE)
 
 
 class Lists(unittest.TestCase):
