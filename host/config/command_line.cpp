@@ -46,10 +46,11 @@ void add_field(CLI::App& app, CommandLine& line, const FieldInfo& info) {
 }  // namespace
 
 void add_options(CLI::App& app, CommandLine& line, const std::vector<Namespace>& spaces) {
-  app.add_option_function<std::vector<std::string>>(
-         "--config", [&line](const std::vector<std::string>& files) { line.files.insert(line.files.end(), files.begin(), files.end()); },
-         "TOML files, read in order; the list ends at the next option or at --")
-      ->type_name("FILE…")
+  app.add_option_function<std::string>(
+         "--config", [&line](const std::string& file) { line.files.push_back(file); }, "A TOML file; may be given again, the later wins")
+      ->type_name("FILE")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)
+      ->trigger_on_parse()
       ->group("Configuration");
   app.add_option_function<std::string>(
          "--set",

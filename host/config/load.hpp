@@ -22,7 +22,7 @@ class App;
 namespace outrider::config {
 
 struct CommandLine {
-  std::vector<std::string> files = {};  // --config a.toml b.toml
+  std::vector<std::string> files = {};  // --config a.toml --config b.toml
   struct Item {
     std::string target;  // "spec.draft_tokens", "draft_tokens", "drafter.NAME.key" or "plugins.paths"
     std::string value;

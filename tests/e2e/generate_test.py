@@ -52,6 +52,19 @@ class Answer(unittest.TestCase):
         decoded = run("detokenize", stdin=json_lines([{"ids": answer["token_ids"]}])).lines()[0]["text"]
         self.assertTrue(decoded.replace("<|im_end|>", "").startswith(answer["text"][:20]), (decoded, answer["text"]))
 
+    def test_the_prompt_may_follow_the_configuration_files(self):
+        asked = self.generate("-n", 12, "-p", "Count to five.")
+        with tempfile.TemporaryDirectory() as folder:
+            first, second = pathlib.Path(folder) / "a.toml", pathlib.Path(folder) / "b.toml"
+            first.write_text("[spec]\nalgorithm = 'none'\n")
+            second.write_text(f"[spec]\nalgorithm = '{DRAFTER}'\n")
+            answer = self.generate("-n", 12, "--config", first, "--config", second, "Count to five.")
+            self.assertEqual(answer["drafter"]["name"], DRAFTER)  # the later file wins
+            self.assertEqual(answer["token_ids"], asked["token_ids"])
+            answer = self.generate("-n", 12, "Count to five.", "--config", second, "--config", first)
+            self.assertEqual(answer["drafter"]["name"], "none")
+            self.assertEqual(answer["token_ids"], asked["token_ids"])
+
     def test_a_seed_repeats_the_text_and_another_one_changes_it(self):
         options = ("--temp", 0.9, "-n", 32, "-p", "Tell me a story.")
         first = self.generate(*options, "--seed", 7)

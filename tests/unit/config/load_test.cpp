@@ -94,7 +94,7 @@ TEST_CASE("every field that is not secret has an option, and the options give --
   const Folder folder;
   const std::string a = folder.write("a.toml", "[memory]\nkv_type = \"f16\"\n"),
                     b = folder.write("b.toml", "[memory]\nkv_type = \"f32\"\n");
-  const CommandLine line = parse_line({"--config", a, b, "--set", "spec.draft_tokens=4", "--set", "law=greedy", "--drafter", "ngram",
+  const CommandLine line = parse_line({"--config", a, "--config", b, "--set", "spec.draft_tokens=4", "--set", "law=greedy", "--drafter", "ngram",
                                        "--model", "m.gguf", "--threads", "3", "--no-tree", "--require-drafter"});
   const ServerArgs args = must_load({.command_line = line, .environment = {}});
   CHECK(args.values().memory.kv_type == "f32");
