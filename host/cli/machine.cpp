@@ -4,22 +4,9 @@
 #include <string>
 
 namespace outrider::cli {
-namespace {
-
-std::string cpu_name() {
-  std::ifstream info("/proc/cpuinfo");
-  for (std::string line; std::getline(info, line);) {
-    if (line.rfind("model name", 0) != 0) continue;
-    if (const size_t colon = line.find(": "); colon != std::string::npos) return line.substr(colon + 2);
-  }
-  return "unknown processor";
-}
-
-}  // namespace
-
 std::string describe_machine(const model::Transformer& target) {
   const int threads = target.pool().size();
-  return cpu_name() + ", " + std::string(kernels::isa_name(target.isa())) + ", " + std::to_string(threads) +
+  return kernels::processor_name() + ", " + std::string(kernels::isa_name(target.isa())) + ", " + std::to_string(threads) +
          (threads == 1 ? " thread" : " threads");
 }
 

@@ -33,8 +33,6 @@ struct KnownModel {
   std::string about;
 };
 
-}
-
 Result<std::vector<KnownModel>> read_table(const fs::path& path) {
   std::vector<KnownModel> models;
   if (path.empty()) return models;

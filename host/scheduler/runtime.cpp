@@ -1,9 +1,11 @@
 #include "scheduler/runtime.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <sstream>
 #include <thread>
 
@@ -87,6 +89,21 @@ void follow(const config::RuntimeContext& context, EngineOptions& options) {
   options.draft_tokens = static_cast<int32_t>(spec.draft_tokens);
   options.draft_depth = static_cast<int32_t>(spec.draft_depth);
   options.use_planner = spec.planner;
+}
+
+// Where the times of this model's passes on this machine are kept, and what they hold for. No home folder, no file.
+void find_pass_times(const std::string& model_path, const model::Transformer& target, EngineOptions& options) {
+  const char* home = std::getenv("HOME");
+  std::error_code unreadable;
+  const auto size = fs::file_size(model_path, unreadable);
+  if (home == nullptr || *home == '\0' || unreadable) return;
+  const fs::path path = fs::absolute(model_path, unreadable);
+  options.pass_times_key = path.string() + ", " + std::to_string(size) + " bytes; " + kernels::processor_name() + ", " +
+                           std::string(kernels::isa_name(target.isa())) + ", " + std::to_string(target.pool().size()) + " threads; " +
+                           OUTRIDER_VERSION + ", KV " + (options.kv_type == kernels::KvType::f32 ? "f32" : "f16");
+  char name[32];
+  std::snprintf(name, sizeof name, "%016zx.json", std::hash<std::string>()(options.pass_times_key));
+  options.pass_times_file = fs::path(home) / ".cache/outrider/costs" / name;
 }
 
 drafting::TargetInfo target_info(const Runtime& runtime, const EngineOptions& options) {
@@ -195,7 +212,8 @@ Result<Runtime> make_runtime(config::RuntimeContext& context, const RuntimeOptio
   OUTRIDER_TRY(runtime.target, model::Transformer::load(file, *runtime.pool, isa));
   const int32_t trained = runtime.target->architecture().context_length;
   OUTRIDER_CHECK(record_load_decisions(context, trained));
-  const EngineOptions engine = engine_options(context);
+  EngineOptions engine = engine_options(context);
+  if (context.get_spec().keep_costs) find_pass_times(runtime.model_path, *runtime.target, engine);
   if (engine.context_length > trained) {
     log::warn("model.context_length: {} is more than the {} the model was made for; quality falls beyond it", engine.context_length, trained);
   }

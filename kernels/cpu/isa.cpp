@@ -1,5 +1,7 @@
 #include "kernels/cpu/isa.hpp"
 
+#include <fstream>
+
 namespace outrider::kernels {
 
 std::string_view isa_name(Isa isa) {
@@ -35,6 +37,15 @@ std::vector<Isa> available_isas() {
 Isa best_isa() {
   static const Isa best = available_isas().back();
   return best;
+}
+
+std::string processor_name() {
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);) {
+    if (line.rfind("model name", 0) != 0) continue;
+    if (const size_t colon = line.find(": "); colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return "unknown processor";
 }
 
 }  // namespace outrider::kernels

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -19,5 +20,6 @@ std::string_view isa_name(Isa isa);                            // "scalar", "avx
 std::optional<Isa> isa_from_name(std::string_view name);
 std::vector<Isa> available_isas();                             // what this processor runs, slowest first; never empty
 Isa best_isa();
+std::string processor_name();                                  // as the system gives it; "unknown processor" when it does not
 
 }  // namespace outrider::kernels

@@ -2,6 +2,8 @@
 // every kind of drafter, with building failing at each moment in turn. The target is a whole model, loaded the way the program loads one;
 // the drafter is a plugin that writes down what it sees.
 #include <catch2/catch.hpp>
+#include <cstdlib>
+#include <filesystem>
 #include <map>
 #include <sstream>
 
@@ -45,7 +47,7 @@ std::vector<Kind> kinds() {
 
 class Target {
  public:
-  explicit Target(const Kind& kind, const std::string& fail_at) {
+  explicit Target(const Kind& kind, const std::string& fail_at, bool keep_costs = false) {
     testing::write_tiny_gguf(model_);
     config::ServerArgs args;
     if (!kind.witness.empty()) {
@@ -69,6 +71,7 @@ class Target {
         {{config::Origin::Kind::option, "--set", 0, 0}, "spec.draft_kv_type", std::string("f32")},
         {{config::Origin::Kind::option, "--set", 0, 0}, "spec.draft_attention_backend", std::string("cpu")},
         {{config::Origin::Kind::option, "--set", 0, 0}, "exec.prefill_attention_backend", std::string("cpu")},
+        {{config::Origin::Kind::option, "--set", 0, 0}, "spec.keep_costs", keep_costs},
     });
     if (!derived) throw std::runtime_error(derived.error().message);
     args_ = std::make_shared<const config::ServerArgs>(*derived);
@@ -178,4 +181,19 @@ TEST_CASE("a draft copy keeps the source of every value it shows, the target's l
   CHECK_THAT(source("model.context_length"), Contains("the target's context length"));
   CHECK_THAT(source("model.load_format"), Contains("spec.draft_load_format"));
   CHECK_THAT(source("device.threads"), Contains("--set"));
+}
+
+TEST_CASE("the costs of passes are kept under the home folder when they are wanted, and not otherwise") {
+  const TemporaryFolder home;
+  const char* before = std::getenv("HOME");
+  const std::string old = before != nullptr ? before : "";
+  ::setenv("HOME", home.path().c_str(), 1);
+  const auto folder = home.path() / ".cache/outrider/costs";
+  REQUIRE(Target({"stateless", "stateless", false, {}}, "never", false).load().ok());
+  CHECK_FALSE(std::filesystem::exists(folder));
+  REQUIRE(Target({"none", "", false, {}}, "never", true).load().ok());
+  CHECK_FALSE(std::filesystem::exists(folder));  // without a drafter there is nothing to weigh
+  REQUIRE(Target({"stateless", "stateless", false, {}}, "never", true).load().ok());
+  CHECK(std::distance(std::filesystem::directory_iterator(folder), std::filesystem::directory_iterator()) == 1);
+  ::setenv("HOME", old.c_str(), 1);
 }
