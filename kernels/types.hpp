@@ -20,5 +20,6 @@ struct TypeTraits {
 // The traits of a GGUF type id; nullopt for a type this project does not compute with.
 std::optional<TypeTraits> type_traits(uint32_t gguf_type);
 const TypeTraits& type_traits(TensorType type);
+[[nodiscard]] bool is_float_type(TensorType type);  // F32, F16, BF16: activations stay float
 
 }  // namespace outrider::kernels

@@ -14,32 +14,40 @@ using kernels::Isa;
 using kernels::PackedMatrix;
 using kernels::Worker;
 
-// One output of a fused linear region.
-struct Linear {
-  const PackedMatrix& weight;      // (features, in)
-  const std::vector<float>* bias;  // (features) or empty
-  float* out;                      // [rows, features]
+// A linear layer: each thread its share of the output groups, row r to out[r * stride].
+void linear(const Worker& worker, Isa isa, const Activations& in, const PackedMatrix& weight, float* out, int64_t stride) {
+  const auto share = worker.share(weight.groups());
+  kernels::matmul(isa, weight, in, out, stride, share.begin, share.end);
+}
+
+// One output of a region of linear layers whose input comes in two terms.
+struct Terms {
+  const PackedMatrix& weight;  // (features, in)
+  float* out;                  // [rows, 2, features]: of each term; a float weight leaves the second one alone
 };
 
 // Several linear layers of one input as one region: the threads share out all their output groups together, so that a narrow layer
-// (K and V of a grouped-query model) costs no barrier of its own and leaves no thread idle.
+// (K and V of a grouped-query model) costs no barrier of its own and leaves no thread idle. The input is `plain` [rows] for float weights,
+// else `terms` [2 rows]: a row, then what its quantisation left.
 template <size_t N>
-void linear(const Worker& worker, Isa isa, const Activations& in, const Linear (&outputs)[N]) {
+void linear(const Worker& worker, Isa isa, const Activations& plain, const Activations& terms, const Terms (&outputs)[N]) {
   int64_t total = 0;
-  for (const Linear& output : outputs) total += output.weight.groups();
+  for (const Terms& output : outputs) total += output.weight.groups();
   const auto share = worker.share(total);
   int64_t first = 0;
-  for (const Linear& output : outputs) {
+  for (const Terms& output : outputs) {
     const int64_t begin = std::max<int64_t>(share.begin - first, 0), end = std::min(share.end - first, output.weight.groups());
     first += output.weight.groups();
     if (begin >= end) continue;
-    const int64_t features = output.weight.rows();
-    kernels::matmul(isa, output.weight, in, output.out, features, begin, end);
-    if (output.bias == nullptr || output.bias->empty()) continue;
-    const int64_t from = begin * kernels::kLanes, to = std::min(end * kernels::kLanes, features);
-    for (int64_t row = 0; row < in.rows(); ++row)
-      kernels::add(isa, output.out + row * features + from, output.bias->data() + from, to - from);
+    const bool floats = kernels::is_float_type(output.weight.type());
+    kernels::matmul(isa, output.weight, floats ? plain : terms, output.out, output.weight.rows() * (floats ? 2 : 1), begin, end);
   }
+}
+
+// Adds the second term to the first, and the bias; `terms` is [2, features].
+void add_terms(Isa isa, const PackedMatrix& weight, const std::vector<float>& bias, float* terms) {
+  if (!kernels::is_float_type(weight.type())) kernels::add(isa, terms, terms + weight.rows(), weight.rows());
+  if (!bias.empty()) kernels::add(isa, terms, bias.data(), weight.rows());
 }
 
 }  // namespace
@@ -62,28 +70,30 @@ constexpr int64_t kRowsAlone = 4;
 // What the verbs that go row by row write: one for all threads, or one a thread.
 struct RowBuffers {
   AlignedBuffer<float> residual;  // [rows, hidden]: the stream that layers add to
-  AlignedBuffer<float> normed;    // [rows, hidden]
-  AlignedBuffer<float> attended;  // [rows, q_size]
+  AlignedBuffer<float> normed;    // [rows, 2, hidden]: a row and, for attention's layers, what its quantisation left
+  AlignedBuffer<float> attended;  // [rows, 2, q_size]: likewise
   AlignedBuffer<float> wanted;    // [wanted rows, hidden]
-  Activations hidden_in, attended_in, head_in;
+  Activations hidden_in, hidden_terms_in, attended_in, attended_terms_in, head_in;
 
   void ensure(const Architecture& a, size_t rows, size_t wanted_rows) {
-    residual.ensure(rows * a.hidden_size), normed.ensure(rows * a.hidden_size);
-    attended.ensure(rows * a.q_size());
+    residual.ensure(rows * a.hidden_size), normed.ensure(rows * 2 * a.hidden_size);
+    attended.ensure(rows * 2 * a.q_size());
     wanted.ensure(wanted_rows * a.hidden_size);
     const auto m = static_cast<int64_t>(rows);
-    hidden_in.assign(normed.data(), m, a.hidden_size, a.hidden_size);
-    attended_in.assign(attended.data(), m, a.q_size(), a.q_size());
+    hidden_in.assign(normed.data(), m, a.hidden_size, 2 * a.hidden_size);
+    hidden_terms_in.assign(normed.data(), 2 * m, a.hidden_size, a.hidden_size);
+    attended_in.assign(attended.data(), m, a.q_size(), 2 * a.q_size());
+    attended_terms_in.assign(attended.data(), 2 * m, a.q_size(), a.q_size());
     head_in.assign(wanted.data(), static_cast<int64_t>(wanted_rows), a.hidden_size, a.hidden_size);
   }
 };
 
 struct Transformer::Buffers {
   std::vector<RowBuffers> by_row;  // [threads]; a pass of many rows uses the first alone
-  AlignedBuffer<float> q;          // [rows, q_size]
-  AlignedBuffer<float> k, v;       // [rows, kv_size]
+  AlignedBuffer<float> q;          // [rows, 2, q_size]: both terms, then the sum in the first
+  AlignedBuffer<float> k, v;       // [rows, 2, kv_size]
   AlignedBuffer<float> gate, up;   // [rows, ffn]
-  AlignedBuffer<float> delta;      // [rows, hidden]: what a block adds to the stream
+  AlignedBuffer<float> delta;      // [rows, 2, hidden]: what a block adds to the stream; the second term is attention's alone
   AlignedBuffer<float> logits;     // [rows that want logits, vocab]
   AlignedBuffer<float> piece;      // [threads, wanted rows, kHeadPiece]
   Activations ffn_in;
@@ -98,10 +108,10 @@ struct Transformer::Buffers {
 
   void ensure(const Architecture& a, const Batch& batch, size_t threads) {
     const size_t rows = batch.rows.size();
-    q.ensure(rows * a.q_size());
-    k.ensure(rows * a.kv_size()), v.ensure(rows * a.kv_size());
+    q.ensure(rows * 2 * a.q_size());
+    k.ensure(rows * 2 * a.kv_size()), v.ensure(rows * 2 * a.kv_size());
     gate.ensure(rows * a.ffn_size), up.ensure(rows * a.ffn_size);
-    delta.ensure(rows * a.hidden_size);
+    delta.ensure(rows * 2 * a.hidden_size);
     ffn_in.assign(gate.data(), static_cast<int64_t>(rows), a.ffn_size, a.ffn_size);
     wanted_rows.clear();
     logits_rows.clear();
@@ -115,7 +125,7 @@ struct Transformer::Buffers {
         logits_rows.push_back(row.want == Want::logits ? static_cast<int32_t>(logits_count++) : -1);
       }
       attention_rows.push_back(
-          {q.data() + r * a.q_size(), row.sequence->pages.data(), row.prefix, batch.paths.data() + row.path_begin, row.path_length});
+          {q.data() + r * 2 * a.q_size(), row.sequence->pages.data(), row.prefix, batch.paths.data() + row.path_begin, row.path_length});
       if (a.local.empty()) continue;
       local_rows.push_back(attention_rows.back());
       local_rows.back().first = std::max(row.position - a.window + 1, 0);  // a tree's node counts by its depth, as its keys do
@@ -238,16 +248,31 @@ Output Transformer::forward(const Batch& batch, KvCache& cache) {
       if (weight.empty()) return;
       for (int32_t h = 0; h < heads; ++h) norm(x + h * a.head_dim, weight, x + h * a.head_dim);
     };
-    const auto norm_and_quantize = [&](const std::vector<float>& weight) {
-      for (int64_t r = mine.begin; r < mine.end; ++r) norm(residual + r * hidden, weight, normed + r * hidden);
-      own.hidden_in.quantize(isa_, mine.begin, mine.end);
+    const auto norm_rows = [&](const std::vector<float>& weight) {
+      for (int64_t r = mine.begin; r < mine.end; ++r) norm(residual + r * hidden, weight, normed + r * 2 * hidden);
     };
-    const auto add_to_stream = [&](const std::vector<float>& post_norm) {
+    // Attention's linear layers get what quantisation left as a second term: they lose most by it, and are a fifth of a small model's work
+    // and less of a large one's.
+    const auto quantize_terms = [&](Activations& plain, Activations& terms, float* x) {
+      const int64_t size = plain.cols();
+      plain.quantize(isa_, mine.begin, mine.end);
+      if (size % 32 != 0) return;  // then no weight is quantised
+      for (int64_t r = mine.begin; r < mine.end; ++r) plain.residual(isa_, r, x + (r * 2 + 1) * size);
+      terms.quantize(isa_, mine.begin * 2, mine.end * 2);
+    };
+    // `y` is a row of delta's form. It is everybody's, so what is made of it goes to this thread's `normed`, which is free by now.
+    const auto add_to_stream = [&](const PackedMatrix* of_terms, const std::vector<float>* bias, const std::vector<float>& post_norm) {
       for (int64_t r = mine.begin; r < mine.end; ++r) {
-        const float* delta = b.delta.data() + r * hidden;
+        const float* delta = b.delta.data() + r * 2 * hidden;
+        float* own_delta = normed + r * 2 * hidden;
+        if (of_terms != nullptr) {
+          std::copy_n(delta, 2 * hidden, own_delta);
+          add_terms(isa_, *of_terms, *bias, own_delta);
+          delta = own_delta;
+        }
         if (!post_norm.empty()) {
-          norm(delta, post_norm, normed + r * hidden);
-          delta = normed + r * hidden;
+          norm(delta, post_norm, own_delta);
+          delta = own_delta;
         }
         kernels::add(isa_, residual + r * hidden, delta, hidden);
       }
@@ -264,41 +289,45 @@ Output Transformer::forward(const Batch& batch, KvCache& cache) {
       const std::vector<kernels::AttentionRow>& seen = local ? b.local_rows : b.attention_rows;
       const int64_t items = local ? local_items : global_items;
 
-      norm_and_quantize(layer.attention_norm);
+      norm_rows(layer.attention_norm);
+      quantize_terms(own.hidden_in, own.hidden_terms_in, normed);
       share_rows();
-      linear(worker, isa_, own.hidden_in,
-             {{layer.q, &layer.q_bias, b.q.data()}, {layer.k, &layer.k_bias, b.k.data()}, {layer.v, &layer.v_bias, b.v.data()}});
+      linear(worker, isa_, own.hidden_in, own.hidden_terms_in, {{layer.q, b.q.data()}, {layer.k, b.k.data()}, {layer.v, b.v.data()}});
       worker.barrier();
       if (worker.index == 0) b.next_item.store(0, std::memory_order_relaxed);
       for (int64_t r = shared_out.begin; r < shared_out.end; ++r) {  // q, k and the cache are everybody's
         const BatchRow& row = batch.rows[r];
         const float* angles = (local ? local_rope_table_ : rope_table_).row(row.position);
-        float *q = b.q.data() + r * a.q_size(), *k = b.k.data() + r * a.kv_size();
+        float *q = b.q.data() + r * 2 * a.q_size(), *k = b.k.data() + r * 2 * a.kv_size(), *v = b.v.data() + r * 2 * a.kv_size();
+        add_terms(isa_, layer.q, layer.q_bias, q);
+        add_terms(isa_, layer.k, layer.k_bias, k);
+        add_terms(isa_, layer.v, layer.v_bias, v);
         norm_heads(q, a.heads, layer.q_norm);
         norm_heads(k, a.kv_heads, layer.k_norm);
         kernels::rope(isa_, q, a.heads, a.head_dim, a.rotary, a.rope_pairs, angles);
         kernels::rope(isa_, k, a.kv_heads, a.head_dim, a.rotary, a.rope_pairs, angles);
-        kernels::kv_store(isa_, kv, row.sequence->pages.data(), row.slot, k, b.v.data() + r * a.kv_size());
+        kernels::kv_store(isa_, kv, row.sequence->pages.data(), row.slot, k, v);
       }
       worker.barrier();
       for (int64_t item; (item = b.next_item.fetch_add(1, std::memory_order_relaxed)) < items;) {
         kernels::attention_partial(isa_, kv, shape, seen, b.attention, worker.index, item, item + 1);
       }
       worker.barrier();
-      kernels::attention_combine(isa_, kv, shape, seen, b.attention, mine.begin, mine.end, own.attended.data(), a.q_size());
-      own.attended_in.quantize(isa_, mine.begin, mine.end);
+      kernels::attention_combine(isa_, kv, shape, seen, b.attention, mine.begin, mine.end, own.attended.data(), 2 * a.q_size());
+      quantize_terms(own.attended_in, own.attended_terms_in, own.attended.data());
       share_rows();
-      linear(worker, isa_, own.attended_in, {{layer.output, &layer.output_bias, b.delta.data()}});
+      linear(worker, isa_, own.attended_in, own.attended_terms_in, {{layer.output, b.delta.data()}});
       worker.barrier();
-      add_to_stream(layer.post_attention_norm);
+      add_to_stream(&layer.output, &layer.output_bias, layer.post_attention_norm);
 
-      norm_and_quantize(layer.ffn_norm);
+      norm_rows(layer.ffn_norm);
+      own.hidden_in.quantize(isa_, mine.begin, mine.end);
       share_rows();
       gated(worker, isa_, own.hidden_in, layer, activate, b);
       worker.barrier();
-      linear(worker, isa_, b.ffn_in, {{layer.down, nullptr, b.delta.data()}});
+      linear(worker, isa_, b.ffn_in, layer.down, b.delta.data(), 2 * hidden);
       worker.barrier();
-      add_to_stream(layer.post_ffn_norm);
+      add_to_stream(nullptr, nullptr, layer.post_ffn_norm);
     }
     if (wanted_rows == 0) return;  // the same for every thread
 

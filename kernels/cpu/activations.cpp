@@ -39,6 +39,19 @@ void Activations::quantize_blocks(Isa isa, int64_t begin, int64_t end, int64_t b
   }
 }
 
+void Activations::residual(Isa isa, int64_t row, float* out) const {
+  const int64_t tile = tile_of(row), first = tile_begin(tile), size = tile_begin(tile + 1) - first;
+  const ActivationBlock* blocks = blocks_.data() + first * (cols_ / 32) + (row - first);
+  if (isa == Isa::scalar) residual_row_scalar(x_ + row * stride_, cols_ / 32, blocks, size, out);
+  else residual_row_avx2(x_ + row * stride_, cols_ / 32, blocks, size, out);
+}
+
+void residual_row_scalar(const float* x, int64_t blocks, const ActivationBlock* in, int64_t stride, float* out) {
+  for (int64_t b = 0; b < blocks; ++b, x += 32, out += 32, in += stride) {
+    for (int i = 0; i < 32; ++i) out[i] = std::fma(-static_cast<float>(in->q[i]), in->scale, x[i]);
+  }
+}
+
 void quantize_row_scalar(const float* x, int64_t blocks, ActivationBlock* out, int64_t stride) {
   for (int64_t b = 0; b < blocks; ++b, x += 32, out += stride) {
     // Magnitudes compare as integers do, and infinity and NaN lie above every number.

@@ -14,6 +14,10 @@ inline constexpr float kSmallestAmax = 0x1p-100f;
 void quantize_row_scalar(const float* x, int64_t blocks, ActivationBlock* out, int64_t stride);
 void quantize_row_avx2(const float* x, int64_t blocks, ActivationBlock* out, int64_t stride);
 
+// out[i] of each block = fma(-q[i], scale, x[i]); in[b * stride] is block b.
+void residual_row_scalar(const float* x, int64_t blocks, const ActivationBlock* in, int64_t stride, float* out);
+void residual_row_avx2(const float* x, int64_t blocks, const ActivationBlock* in, int64_t stride, float* out);
+
 // Computes the task for `rows` rows, 1..kTileRows.
 void matmul_tile_scalar(TensorType type, int rows, const TileTask& task);
 void matmul_tile_avx2(TensorType type, int rows, const TileTask& task);

@@ -9,7 +9,6 @@
 
 namespace outrider::kernels {
 
-[[nodiscard]] bool is_float_type(TensorType type);
 const BlockLayout& block_layout(TensorType type);                  // quantised types
 size_t packed_group_bytes(TensorType type, int64_t cols);          // of 16 rows, a multiple of 64
 

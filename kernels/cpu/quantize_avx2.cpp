@@ -55,4 +55,14 @@ void quantize_row_avx2(const float* x, int64_t blocks, ActivationBlock* out, int
   }
 }
 
+void residual_row_avx2(const float* x, int64_t blocks, const ActivationBlock* in, int64_t stride, float* out) {
+  for (int64_t b = 0; b < blocks; ++b, x += 32, out += 32, in += stride) {
+    const __m256 scale = _mm256_set1_ps(in->scale);
+    for (int i = 0; i < 32; i += 8) {
+      const __m256i q = _mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(in->q + i)));
+      _mm256_storeu_ps(out + i, _mm256_fnmadd_ps(_mm256_cvtepi32_ps(q), scale, _mm256_loadu_ps(x + i)));
+    }
+  }
+}
+
 }  // namespace outrider::kernels

@@ -11,7 +11,6 @@ import unittest
 from outrider import OK, json_lines, reference, run
 
 MODEL = "smollm2-135m-instruct"
-SEQUENCES = 3  # of the reference logits; every row of each
 
 
 def folder_of_models():
@@ -74,7 +73,7 @@ class Templates(unittest.TestCase):
 
 class Logits(unittest.TestCase):
     def check_law(self, model, file, most_divergence, least_agreement):
-        lines = reference(file)[:SEQUENCES]
+        lines = reference(file)
         scored = run("score", "--model", model, timeout=120,
                      stdin=json_lines([{"ids": line["ids"], "want": line["top_ids"]} for line in lines]))
         self.assertEqual(scored.code, OK, scored.err)
@@ -93,12 +92,17 @@ class Logits(unittest.TestCase):
         self.assertGreater(agreed / rows, least_agreement)
         print(f"{model}: KL32 {divergence / rows:.2e} over {rows} rows, arg-max agrees in {100 * agreed / rows:.1f} %")
 
-    def test_the_law_is_the_reference_law_within_rounding(self):
-        self.check_law(MODEL, f"logits_{MODEL}.jsonl", 4e-3, 0.95)
+    # The bounds are what llama.cpp reaches on the same rows. Our figures are the same on every machine, to the bit.
+    def test_the_law_is_the_reference_law_at_least_as_nearly_as_a_peer_computes_it(self):
+        self.check_law(MODEL, f"logits_{MODEL}.jsonl", 2.9e-3, 0.967)
 
-    def test_the_law_of_a_second_model_is_the_reference_law_where_it_was_fetched(self):
-        if (folder_of_models() / "gemma-3-270m.gguf").is_file():
-            self.check_law("gemma-3-270m", "logits_gemma3-270m.jsonl", 3.9e-3, 0.96)
+    def test_the_law_of_other_models_is_the_reference_law_where_they_were_fetched(self):
+        for model, file, most_divergence, least_agreement in (
+                ("gemma-3-270m", "logits_gemma3-270m.jsonl", 3.9e-3, 0.96),
+                ("qwen2.5-coder-0.5b-instruct", "logits_qwen2.5-coder-0.5b-instruct.jsonl", 8.7e-4, 0.985)):
+            if (folder_of_models() / f"{model}.gguf").is_file():
+                with self.subTest(model):
+                    self.check_law(model, file, most_divergence, least_agreement)
 
     def test_a_row_does_not_depend_on_what_was_asked_beside_it(self):
         ids = reference(f"logits_{MODEL}.jsonl")[0]["ids"]

@@ -322,3 +322,71 @@ TEST_CASE("nothing is written outside the groups asked for") {
       for (size_t r = 0; r < 50; ++r) REQUIRE(out[m * 50 + r] == (r >= 16 && r < 40 ? expected[m * 40 + r] : 123.0f));
   }
 }
+
+TEST_CASE("what quantisation left of a row is its law to the bit, at every position of a batch, and a fault stays one") {
+  for (const int64_t m : {1, 2, 17, 40}) {
+    const int64_t cols = 96;
+    std::vector<float> x = random_input(m, cols, 5);
+    x[3] = 1e-31f;  // a block that quantises to zeros
+    std::fill_n(x.data() + 4, 28, 0.0f), std::fill_n(x.data(), 3, 0.0f);
+    x[static_cast<size_t>(m * cols - 1)] = std::numeric_limits<float>::infinity();
+    for (const Isa isa : available_isas()) {
+      Activations activations;
+      activations.assign(x.data(), m, cols, cols);
+      activations.quantize(isa, 0, m);
+      std::vector<float> left(static_cast<size_t>(cols));
+      for (int64_t row = 0; row < m; ++row) {
+        activations.residual(isa, row, left.data());
+        std::vector<float> expected;
+        for (int64_t k = 0; k < cols; ++k) {
+          const ActivationBlock& block = activations.block(row, k / 32);
+          expected.push_back(std::fma(-static_cast<float>(block.q[k % 32]), block.scale, x[static_cast<size_t>(row * cols + k)]));
+        }
+        require_same(left, expected);
+      }
+      CHECK(std::isnan(left.back()));  // of the infinity
+    }
+  }
+}
+
+TEST_CASE("a product in two terms is a hundred times nearer the product of the floats") {
+  ThreadPool pool(1);
+  for (const TensorType type : kTypes) {
+    if (is_float_type(type)) continue;
+    const Weight w = random_weight(type, 48, 512, 9);
+    const PackedMatrix weight = PackedMatrix::pack(w.type, w.rows, w.cols, w.bytes);
+    std::vector<float> x = random_input(2, w.cols, 11);  // the second row becomes the second term
+    Activations activations;
+    activations.assign(x.data(), 1, w.cols, w.cols);
+    activations.quantize(best_isa(), 0, 1);
+    activations.residual(best_isa(), 0, x.data() + w.cols);
+    const std::vector<float> y = product(best_isa(), pool, weight, x.data(), 2);
+    std::vector<float> row(static_cast<size_t>(w.cols));
+    double one_term = 0, two_terms = 0;
+    for (int64_t r = 0; r < w.rows; ++r) {
+      weight.dequantize_row(r, row.data());
+      double exact = 0;
+      for (int64_t k = 0; k < w.cols; ++k) exact += static_cast<double>(row[static_cast<size_t>(k)]) * static_cast<double>(x[static_cast<size_t>(k)]);
+      one_term += std::abs(static_cast<double>(y[static_cast<size_t>(r)]) - exact);
+      two_terms += std::abs(static_cast<double>(y[static_cast<size_t>(r)]) + static_cast<double>(y[static_cast<size_t>(w.rows + r)]) - exact);
+    }
+    CAPTURE(type_traits(type).name, one_term, two_terms);
+    CHECK(two_terms * 100 < one_term);
+  }
+}
+
+TEST_CASE("blocks that threads quantise apart are the blocks of whole rows") {
+  const int64_t m = 19, cols = 160;
+  const std::vector<float> x = random_input(m, cols, 3);
+  for (const Isa isa : available_isas()) {
+    Activations whole, parts;
+    whole.assign(x.data(), m, cols, cols), parts.assign(x.data(), m, cols, cols);
+    whole.quantize(isa, 0, m);
+    parts.quantize_blocks(isa, 0, m, 3, 5);
+    parts.quantize_blocks(isa, 0, m, 0, 1);
+    parts.quantize_blocks(isa, 0, m, 1, 3);
+    parts.quantize_blocks(isa, 0, m, 5, 5);
+    for (int64_t row = 0; row < m; ++row)
+      for (int64_t b = 0; b < cols / 32; ++b) CHECK(std::memcmp(&whole.block(row, b), &parts.block(row, b), sizeof(ActivationBlock)) == 0);
+  }
+}
