@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <random>
@@ -136,6 +137,28 @@ TEST_CASE("shapes with few, many or no spare lanes and every legal short K equal
         for (const int64_t m : {1, 2, 3})
           require_same(product(isa, pool, weight, x.data(), m), {expected.begin(), expected.begin() + m * rows});
       }
+    }
+  }
+}
+
+TEST_CASE("random shapes, row counts and thread counts equal the reference, no rows included") {
+  const bool everything = std::getenv("OUTRIDER_LONG") != nullptr;
+  const uint32_t first_seed = everything ? std::random_device()() : 1;  // a failure prints the seed
+  ThreadPool pools[] = {ThreadPool(1), ThreadPool(2), ThreadPool(3), ThreadPool(4)};
+  for (uint32_t round = 0; round < (everything ? 4000U : 40U); ++round) {
+    const uint32_t seed = first_seed + round;
+    std::mt19937 random(seed);
+    const auto up_to = [&random](int64_t most) { return static_cast<int64_t>(random() % static_cast<uint64_t>(most + 1)); };
+    const TensorType type = kTypes[random() % std::size(kTypes)];
+    const int64_t unit = type_traits(type).block_elements;
+    const int64_t cols = unit == 1 ? 1 + up_to(700) : unit * (1 + up_to(unit == 32 ? 30 : 5)), rows = 1 + up_to(90), m = up_to(70);
+    CAPTURE(seed, type_traits(type).name, rows, cols, m);
+    const Weight source = random_weight(type, rows, cols, seed);
+    const PackedMatrix weight = PackedMatrix::pack(type, rows, cols, source.bytes, &pools[random() % 4]);
+    const std::vector<float> x = random_input(m, cols, seed + 1), expected = reference(source, x, m);
+    for (const Isa isa : available_isas()) {
+      CAPTURE(isa_name(isa));
+      require_same(product(isa, pools[random() % 4], weight, x.data(), m), expected);
     }
   }
 }
