@@ -286,6 +286,39 @@ inline int path_stretches(const AttentionItem& item, const int32_t* pages, const
   return count;
 }
 
+// The values of positions [begin, end), which all queries see. Where few queries fit the registers, a vector of F16 values would be widened
+// anew for each three of them: so they are widened once, as many positions at a time as stay in L1, and the sums go on from piece to piece.
+template <class T>
+inline void add_shared(const AttentionItem& item, const int32_t* pages, int32_t begin, int32_t end, const float* weight, float* out,
+                       int queries, bool resume) {
+  Stretch<T> stretches[kMaxStretches];
+  if constexpr (kWidenShared && sizeof(T) < sizeof(float)) {
+    if (queries >= 2 * most_weighed(2)) {
+      constexpr int kWide = 4096;  // 16 KiB
+      alignas(64) float wide[kWide];
+      const int32_t together = kWide / item.head_dim / kPagePositions * kPagePositions;
+      for (int32_t from = begin; from < end;) {
+        int32_t to = (item.chunk_begin + from) / kPagePositions * kPagePositions + together - item.chunk_begin;  // ends with a page
+        if (to > end) to = end;
+        const int count = contiguous_stretches<T>(item, pages, from, to, stretches);
+        float* at_row = wide;
+        for (int s = 0; s < count; ++s) {
+          const int floats = stretches[s].count * item.head_dim;
+          for (int i = 0; i < floats; i += 16) store(at_row + i, load(stretches[s].values + i));
+          at_row += floats;
+        }
+        const Stretch<float> all{wide, from, to - from};
+        add_stretches<float>(&all, 1, item.head_dim, weight, out, queries, resume);
+        resume = true;
+        from = to;
+      }
+      return;
+    }
+  }
+  const int count = contiguous_stretches<T>(item, pages, begin, end, stretches);
+  add_stretches<T>(stretches, count, item.head_dim, weight, out, queries, resume);
+}
+
 template <class T>
 void partial_of(const AttentionItem& item) {
   RowPart parts[kAttentionRowBlock];
@@ -344,9 +377,10 @@ void partial_of(const AttentionItem& item) {
       add_stretches<T>(stretches, own, item.head_dim, score + r * group * kScoreStride, out + r * group * kQueryStride, group, true);
     }
   }
-  const int shared = contiguous_stretches<T>(item, pages, shared_begin, shared_end, stretches);
-  add_stretches<T>(stretches, shared, item.head_dim, score, out, queries, resume);
-  resume = resume || shared > 0;
+  if (shared_begin < shared_end) {
+    add_shared<T>(item, pages, shared_begin, shared_end, score, out, queries, resume);
+    resume = true;
+  }
   for (int r = 0; r < part_count; ++r) {
     const int32_t beyond = parts[r].begin > shared_end ? parts[r].begin : shared_end;
     int own = contiguous_stretches<T>(item, pages, beyond, parts[r].contiguous, stretches);

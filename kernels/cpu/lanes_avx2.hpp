@@ -10,6 +10,7 @@ namespace {
 
 struct Lanes { __m256 low, high; };
 
+inline constexpr bool kWidenShared = true;  // of attention: six sums serve three queries at a time
 inline constexpr int kAccumulators = 6;  // twelve of the sixteen registers
 
 // All ones in the lanes below n.

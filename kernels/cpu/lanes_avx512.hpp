@@ -10,6 +10,7 @@ namespace {
 
 struct Lanes { __m512 v; };
 
+inline constexpr bool kWidenShared = false;
 inline constexpr int kAccumulators = 24;
 
 inline __mmask16 first_mask(int n) { return static_cast<__mmask16>((1u << n) - 1u); }

@@ -14,6 +14,7 @@ namespace {
 
 struct Lanes { float v[16]; };
 
+inline constexpr bool kWidenShared = false;
 inline constexpr int kAccumulators = 6;  // how many Lanes an inner loop may keep as running sums
 
 #define OUTRIDER_EACH_LANE(expression) \
