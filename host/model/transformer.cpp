@@ -14,10 +14,30 @@ using kernels::Isa;
 using kernels::PackedMatrix;
 using kernels::Worker;
 
-// A linear layer: each thread its share of the output groups, row r to out[r * stride].
-void linear(const Worker& worker, Isa isa, const Activations& in, const PackedMatrix& weight, float* out, int64_t stride) {
-  const auto share = worker.share(weight.groups());
-  kernels::matmul(isa, weight, in, out, stride, share.begin, share.end);
+// Items of one region that threads claim in pieces, large ones first and small ones at the end: on a shared machine one processor is slower
+// than another at any moment, and equal shares would have the others wait for it. Which thread computes an item changes no bit.
+class Claims {
+ public:
+  void reset() { next_.store(0, std::memory_order_relaxed); }  // before the threads start
+
+  // Calls f(begin, end) until all `items` are claimed, by this thread or others; pieces begin at multiples of `unit`.
+  template <class F>
+  void run(const Worker& worker, int64_t items, int64_t unit, F&& f) {
+    for (int64_t begin = next_.load(std::memory_order_relaxed); begin < items;) {
+      const int64_t piece = std::max((items - begin) / (2 * worker.count) / unit * unit, unit), end = std::min(begin + piece, items);
+      if (!next_.compare_exchange_weak(begin, end, std::memory_order_relaxed)) continue;
+      f(begin, end);
+      begin = next_.load(std::memory_order_relaxed);
+    }
+  }
+
+ private:
+  alignas(64) std::atomic<int64_t> next_{0};
+};
+
+// A linear layer, row r to out[r * stride].
+void linear(const Worker& worker, Claims& claims, Isa isa, const Activations& in, const PackedMatrix& weight, float* out, int64_t stride) {
+  claims.run(worker, weight.groups(), 2, [&](int64_t begin, int64_t end) { kernels::matmul(isa, weight, in, out, stride, begin, end); });
 }
 
 // One output of a region of linear layers whose input comes in two terms.
@@ -30,18 +50,19 @@ struct Terms {
 // (K and V of a grouped-query model) costs no barrier of its own and leaves no thread idle. The input is `plain` [rows] for float weights,
 // else `terms` [2 rows]: a row, then what its quantisation left.
 template <size_t N>
-void linear(const Worker& worker, Isa isa, const Activations& plain, const Activations& terms, const Terms (&outputs)[N]) {
+void linear(const Worker& worker, Claims& claims, Isa isa, const Activations& plain, const Activations& terms, const Terms (&outputs)[N]) {
   int64_t total = 0;
   for (const Terms& output : outputs) total += output.weight.groups();
-  const auto share = worker.share(total);
-  int64_t first = 0;
-  for (const Terms& output : outputs) {
-    const int64_t begin = std::max<int64_t>(share.begin - first, 0), end = std::min(share.end - first, output.weight.groups());
-    first += output.weight.groups();
-    if (begin >= end) continue;
-    const bool floats = kernels::is_float_type(output.weight.type());
-    kernels::matmul(isa, output.weight, floats ? plain : terms, output.out, output.weight.rows() * (floats ? 2 : 1), begin, end);
-  }
+  claims.run(worker, total, 2, [&](int64_t piece_begin, int64_t piece_end) {
+    int64_t first = 0;
+    for (const Terms& output : outputs) {
+      const int64_t begin = std::max<int64_t>(piece_begin - first, 0), end = std::min(piece_end - first, output.weight.groups());
+      first += output.weight.groups();
+      if (begin >= end) continue;
+      const bool floats = kernels::is_float_type(output.weight.type());
+      kernels::matmul(isa, output.weight, floats ? plain : terms, output.out, output.weight.rows() * (floats ? 2 : 1), begin, end);
+    }
+  });
 }
 
 // Adds the second term to the first, and the bias; `terms` is [2, features].
@@ -56,11 +77,15 @@ void add_terms(Isa isa, const PackedMatrix& weight, const std::vector<float>& bi
 // that nobody asked for never reach memory.
 constexpr int64_t kHeadPiece = 1024;
 
-// The greatest logit of a row in one thread's share of the vocabulary.
+// The greatest logit of a row among those one thread has computed, in whatever order; of equal ones the lowest token.
 struct Best {
   float value = 0;
   int32_t token = -1;  // -1: none yet
   bool bad = false;    // NaN or infinity
+
+  void offer(float other, int32_t its_token) {
+    if (token < 0 || other > value || (other == value && its_token < token)) value = other, token = its_token;
+  }
 };
 
 // In a pass of at most so many rows each thread does the verbs that go row by row (norms, quantisation, combining attention) for itself,
@@ -104,9 +129,21 @@ struct Transformer::Buffers {
   std::vector<Best> best;            // [threads, wanted rows]
   size_t logits_count = 0;
   kernels::AttentionScratch attention;
-  std::atomic<int64_t> next_item{0};  // of attention: items differ in length, so threads claim them one by one
+
+  // What threads claim in one layer.
+  struct LayerClaims {
+    Claims qkv, attention, output, gated, down;
+  };
+  std::unique_ptr<LayerClaims[]> claims;  // (layers)
+  Claims head_claims;
 
   void ensure(const Architecture& a, const Batch& batch, size_t threads) {
+    if (claims == nullptr) claims = std::make_unique<LayerClaims[]>(static_cast<size_t>(a.layers));
+    for (int32_t l = 0; l < a.layers; ++l) {
+      LayerClaims& layer = claims[static_cast<size_t>(l)];
+      for (Claims* one : {&layer.qkv, &layer.attention, &layer.output, &layer.gated, &layer.down}) one->reset();
+    }
+    head_claims.reset();
     const size_t rows = batch.rows.size();
     q.ensure(rows * 2 * a.q_size());
     k.ensure(rows * 2 * a.kv_size()), v.ensure(rows * 2 * a.kv_size());
@@ -142,38 +179,36 @@ struct Transformer::Buffers {
 
 namespace {
 
-// Gate and up, activation and quantisation of one share of the features, so that none of them waits for another thread. Shares are cut at
-// whole blocks of 32 features, which are two groups.
+// Gate and up, activation and quantisation of the same features, so that none of them waits for another thread. Pieces are whole blocks of
+// 32 features, which are two groups.
 template <class Activate>
-void gated(const Worker& worker, Isa isa, const Activations& in, const Layer& layer, Activate activate, Transformer::Buffers& b) {
-  const int64_t groups = layer.gate.groups(), features = layer.gate.rows();
-  const auto share = worker.share((groups + 1) / 2);
-  const int64_t begin = share.begin * 2, end = std::min(share.end * 2, groups);
-  if (begin >= end) return;
-  kernels::matmul(isa, layer.gate, in, b.gate.data(), features, begin, end);
-  kernels::matmul(isa, layer.up, in, b.up.data(), features, begin, end);
-  const int64_t from = begin * kernels::kLanes, to = std::min(end * kernels::kLanes, features);
-  for (int64_t r = 0; r < in.rows(); ++r) {
-    float* gate = b.gate.data() + r * features + from;
-    activate(isa, gate, b.up.data() + r * features + from, to - from, gate);
-  }
-  b.ffn_in.quantize_blocks(isa, 0, in.rows(), from / 32, to / 32);
+void gated(const Worker& worker, Claims& claims, Isa isa, const Activations& in, const Layer& layer, Activate activate,
+           Transformer::Buffers& b) {
+  const int64_t features = layer.gate.rows();
+  claims.run(worker, layer.gate.groups(), 2, [&](int64_t begin, int64_t end) {
+    kernels::matmul(isa, layer.gate, in, b.gate.data(), features, begin, end);
+    kernels::matmul(isa, layer.up, in, b.up.data(), features, begin, end);
+    const int64_t from = begin * kernels::kLanes, to = std::min(end * kernels::kLanes, features);
+    for (int64_t r = 0; r < in.rows(); ++r) {
+      float* gate = b.gate.data() + r * features + from;
+      activate(isa, gate, b.up.data() + r * features + from, to - from, gate);
+    }
+    b.ffn_in.quantize_blocks(isa, 0, in.rows(), from / 32, to / 32);
+  });
 }
 
-// One thread's share of the vocabulary for all wanted rows: logits to where they are wanted, and each row's best.
+// The head for all wanted rows: logits to where they are wanted, and each row's best of what this thread computed.
 void head(const Worker& worker, Isa isa, const Activations& in, const PackedMatrix& weight, const std::vector<float>& bias, float soft_cap,
           Transformer::Buffers& b) {
   const int64_t rows = in.rows(), vocab = weight.rows();
   const bool direct = b.logits_count == b.wanted_rows.size();
-  float* piece = b.piece.data() + worker.index * rows * kHeadPiece;
+  float* own_piece = b.piece.data() + worker.index * rows * kHeadPiece;
   Best* best = b.best.data() + worker.index * rows;
-  const auto share = worker.share(weight.groups());
   constexpr int64_t kGroups = kHeadPiece / kernels::kLanes;
-  for (int64_t group = share.begin; group < share.end; group += kGroups) {
-    const int64_t end = std::min(group + kGroups, share.end), first = group * kernels::kLanes;
-    const int64_t count = std::min(end * kernels::kLanes, vocab) - first;
+  const auto piece = [&](int64_t group, int64_t end) {
+    const int64_t first = group * kernels::kLanes, count = std::min(end * kernels::kLanes, vocab) - first;
     // matmul writes feature f of row r to out[r * stride + f].
-    float* out = direct ? b.logits.data() : piece - first;
+    float* out = direct ? b.logits.data() : own_piece - first;
     const int64_t stride = direct ? vocab : kHeadPiece;
     kernels::matmul(isa, weight, in, out, stride, group, end);
     for (int64_t r = 0; r < rows; ++r) {
@@ -183,12 +218,15 @@ void head(const Worker& worker, Isa isa, const Activations& in, const PackedMatr
       const int64_t at = kernels::arg_max(isa, values, count);
       if (at < 0)
         best[r].bad = true;
-      else if (best[r].token < 0 || values[at] > best[r].value)
-        best[r] = {values[at], static_cast<int32_t>(first + at), best[r].bad};
+      else
+        best[r].offer(values[at], static_cast<int32_t>(first + at));
       const int32_t wanted = b.logits_rows[static_cast<size_t>(r)];
       if (!direct && wanted >= 0) std::copy_n(values, count, b.logits.data() + wanted * vocab + first);
     }
-  }
+  };
+  b.head_claims.run(worker, weight.groups(), 4, [&](int64_t begin, int64_t end) {
+    for (int64_t group = begin; group < end; group += kGroups) piece(group, std::min(group + kGroups, end));
+  });
 }
 
 }  // namespace
@@ -212,7 +250,7 @@ Result<std::unique_ptr<Transformer>> Transformer::load(const formats::GgufFile& 
 
 // Every thread walks this same list; a barrier stands wherever a verb reads what other threads wrote, and the region between two barriers
 // never writes what another thread may still be reading. Steps over rows split by row (or are done by each thread alone), linear layers by
-// output feature, attention by KV head, chunk and row block: no split changes a bit.
+// output feature, attention by KV head, chunk and row block, in pieces that threads claim: no split changes a bit.
 Output Transformer::forward(const Batch& batch, KvCache& cache) {
   const Architecture& a = architecture_;
   Buffers& b = *buffers_;
@@ -286,15 +324,15 @@ Output Transformer::forward(const Batch& batch, KvCache& cache) {
       const Layer& layer = weights_.layers[static_cast<size_t>(l)];
       const kernels::KvLayer kv = cache.layer(l);
       const bool local = a.is_local(l);
+      Buffers::LayerClaims& claims = b.claims[static_cast<size_t>(l)];
       const std::vector<kernels::AttentionRow>& seen = local ? b.local_rows : b.attention_rows;
       const int64_t items = local ? local_items : global_items;
 
       norm_rows(layer.attention_norm);
       quantize_terms(own.hidden_in, own.hidden_terms_in, normed);
       share_rows();
-      linear(worker, isa_, own.hidden_in, own.hidden_terms_in, {{layer.q, b.q.data()}, {layer.k, b.k.data()}, {layer.v, b.v.data()}});
+      linear(worker, claims.qkv, isa_, own.hidden_in, own.hidden_terms_in, {{layer.q, b.q.data()}, {layer.k, b.k.data()}, {layer.v, b.v.data()}});
       worker.barrier();
-      if (worker.index == 0) b.next_item.store(0, std::memory_order_relaxed);
       for (int64_t r = shared_out.begin; r < shared_out.end; ++r) {  // q, k and the cache are everybody's
         const BatchRow& row = batch.rows[r];
         const float* angles = (local ? local_rope_table_ : rope_table_).row(row.position);
@@ -309,23 +347,23 @@ Output Transformer::forward(const Batch& batch, KvCache& cache) {
         kernels::kv_store(isa_, kv, row.sequence->pages.data(), row.slot, k, v);
       }
       worker.barrier();
-      for (int64_t item; (item = b.next_item.fetch_add(1, std::memory_order_relaxed)) < items;) {
-        kernels::attention_partial(isa_, kv, shape, seen, b.attention, worker.index, item, item + 1);
-      }
+      claims.attention.run(worker, items, 1, [&](int64_t begin, int64_t end) {
+        kernels::attention_partial(isa_, kv, shape, seen, b.attention, worker.index, begin, end);
+      });
       worker.barrier();
       kernels::attention_combine(isa_, kv, shape, seen, b.attention, mine.begin, mine.end, own.attended.data(), 2 * a.q_size());
       quantize_terms(own.attended_in, own.attended_terms_in, own.attended.data());
       share_rows();
-      linear(worker, isa_, own.attended_in, own.attended_terms_in, {{layer.output, b.delta.data()}});
+      linear(worker, claims.output, isa_, own.attended_in, own.attended_terms_in, {{layer.output, b.delta.data()}});
       worker.barrier();
       add_to_stream(&layer.output, &layer.output_bias, layer.post_attention_norm);
 
       norm_rows(layer.ffn_norm);
       own.hidden_in.quantize(isa_, mine.begin, mine.end);
       share_rows();
-      gated(worker, isa_, own.hidden_in, layer, activate, b);
+      gated(worker, claims.gated, isa_, own.hidden_in, layer, activate, b);
       worker.barrier();
-      linear(worker, isa_, b.ffn_in, layer.down, b.delta.data(), 2 * hidden);
+      linear(worker, claims.down, isa_, b.ffn_in, layer.down, b.delta.data(), 2 * hidden);
       worker.barrier();
       add_to_stream(nullptr, nullptr, layer.post_ffn_norm);
     }
@@ -342,10 +380,10 @@ Output Transformer::forward(const Batch& batch, KvCache& cache) {
   });
   for (size_t i = 0; i < b.wanted_rows.size(); ++i) {
     Best all;
-    for (size_t t = 0; t < static_cast<size_t>(pool_.size()); ++t) {  // shares ascend, so the lowest token wins a tie
+    for (size_t t = 0; t < static_cast<size_t>(pool_.size()); ++t) {
       const Best& one = b.best[t * b.wanted_rows.size() + i];
       all.bad |= one.bad;
-      if (one.token >= 0 && (all.token < 0 || one.value > all.value)) all.value = one.value, all.token = one.token;
+      if (one.token >= 0) all.offer(one.value, one.token);
     }
     b.arg_max[i] = all.bad ? -1 : all.token;
   }
