@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <set>
 
 #include "cli/bench_subject.hpp"
 #include "cli/commands.hpp"
@@ -23,7 +24,7 @@ constexpr const char* kFooter =
     "Figures are medians of --repeats rounds; peaks are the best of them. The limit of a pass of M rows is the longer of\n"
     "  memory      (bytes of the weights, head included, + keys and values seen) / read bandwidth\n"
     "  arithmetic  multiply-adds with quantised weights / int8 rate + those with float weights and of attention / f32 rate;\n"
-    "decode is passes of one row, prefill the passes of its chunks, t(M) the time of M rows (with M rows of logits, as in verification)\n"
+    "decode is passes of one row, prefill the passes of its chunks, t(M) the time of M rows (each of which gives a token, as in verification)\n"
     "over that of one. share: the limit's time over the time measured.\n"
     "The peer loads the same file, with as many threads, in a Python process that stands still while we measure.\n"
     "Examples:\n"
@@ -120,8 +121,7 @@ class Rounds {
     }));
     measure_peaks();
     progress_.show(done_++, "prefill");
-    for (const int32_t tokens : {kShortPrompt, options_.prefill}) {
-      if (tokens == kShortPrompt && tokens >= options_.prefill) continue;
+    for (const int32_t tokens : std::set<int32_t>{std::min(kShortPrompt, options_.prefill), options_.prefill}) {
       OUTRIDER_CHECK(each([&](Contestant& c) -> Result<void> {
         OUTRIDER_TRY(const double seconds, c.subject->prefill(tokens));
         c.samples->prefill[tokens].push_back(seconds);

@@ -1,6 +1,6 @@
 // The least time a pass of the model can take on a machine of known peaks (its roofline): every weight, key and value is read from memory
-// once, and every multiply-add done at the peak rate; the longer of the two counts. What it leaves out (norms, scales, softmax, barriers,
-// sampling) takes time as well, so no pass reaches it; one whose weights stay in a cache can beat it.
+// once, and every multiply-add done at the peak rate; the longer of the two counts. What it leaves out (the second terms of attention's
+// layers, norms, scales, softmax, barriers, sampling) takes time as well, so no pass reaches it; one whose weights stay in a cache can.
 #pragma once
 
 #include <cstdint>

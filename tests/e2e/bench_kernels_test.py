@@ -59,6 +59,13 @@ class BenchKernels(unittest.TestCase):
         for name in ROWS[:1] + ROWS[-1:]:
             self.assertIn(f"\n{name:>4} ", outcome.out)
 
+    def test_a_prompt_of_any_length_is_measured_and_one_of_128_besides(self):
+        for prompt, measured in ((1, [1]), (128, [128]), (130, [128, 130])):
+            result, outcome = self.bench(prompt=prompt)
+            self.assertEqual([figure["tokens"] for figure in result["prefill"]], measured)
+            for tokens in measured:
+                self.assertIn(f"prefill {tokens} ", outcome.out)
+
     def test_shares_are_the_measured_figures_over_the_limits(self):
         result, _ = self.bench()
         decode = result["decode"]
