@@ -15,7 +15,7 @@ from outrider import BINARY, FAILED, INTERRUPTED, OK, USAGE, run
 
 ROWS = [str(rows) for rows in [*range(1, 17), 24, 32]]
 FAKE = pathlib.Path(__file__).resolve().parent / "fake_peer"
-QUICK = ["--threads", 1, "--repeats", 2, "--decode", 4]  # one thread: a machine that does other things too slows several most unevenly
+QUICK = ["--threads", 1, "--repeats", 1, "--decode", 4]  # one thread: a machine that does other things too slows several most unevenly
 HIGHEST_SHARE = 1.3  # above 1 where a cache holds weights from pass to pass, or where the machine was busy while the peaks were taken
 
 
@@ -59,12 +59,10 @@ class BenchKernels(unittest.TestCase):
         for name in ROWS[:1] + ROWS[-1:]:
             self.assertIn(f"\n{name:>4} ", outcome.out)
 
-    def test_a_prompt_of_any_length_is_measured_and_one_of_128_besides(self):
-        for prompt, measured in ((1, [1]), (128, [128]), (130, [128, 130])):
-            result, outcome = self.bench(prompt=prompt)
-            self.assertEqual([figure["tokens"] for figure in result["prefill"]], measured)
-            for tokens in measured:
-                self.assertIn(f"prefill {tokens} ", outcome.out)
+    def test_a_prompt_of_just_128_tokens_is_read_once(self):
+        result, outcome = self.bench(prompt=128)
+        self.assertEqual([figure["tokens"] for figure in result["prefill"]], [128])
+        self.assertIn("prefill 128 ", outcome.out)
 
     def test_shares_are_the_measured_figures_over_the_limits(self):
         result, _ = self.bench()
