@@ -25,6 +25,7 @@ struct Setting {
   bool tree;
   size_t batch;
   kernels::Isa isa;
+  int threads = 0;  // 0: one for each core
 };
 
 // The first turns of `count` questions spread evenly over the file.
@@ -59,6 +60,7 @@ std::unique_ptr<Model> open(const std::string& drafter, const Setting& setting, 
   const auto set = [&](const std::string& key, const std::string& value) { line.items.push_back({key, value, "test"}); };
   if (!name.empty()) set("model.path", name);
   set("device.isa", std::string(kernels::isa_name(setting.isa)));
+  set("device.threads", std::to_string(setting.threads));
   set("spec.algorithm", drafter);
   set("spec.planner", "false");
   set("spec.draft_tokens", std::to_string(setting.draft_tokens));
@@ -169,6 +171,32 @@ TEST_CASE("forty questions give the same tokens, and five the same logits, with 
   CHECK(compared >= kQuestions);
   CHECK(drafted > 200);  // there was something to be wrong about
   CHECK(correct > 20);
+}
+
+TEST_CASE("logits have the same bits plainly and with the drafter, on every instruction set, at one thread and two, for every model that is here") {
+  const char *folder = std::getenv("OUTRIDER_MODELS"), *home = std::getenv("HOME");
+  const std::filesystem::path models = folder != nullptr ? folder : std::string(home != nullptr ? home : "") + "/.cache/outrider/models";
+  int64_t drafted = 0;
+  for (const std::string name : {"smollm2-135m-instruct", "qwen2.5-coder-0.5b-instruct", "gemma-3-270m"}) {
+    if (!std::filesystem::exists(models / (name + ".gguf"))) continue;  // the first one is what make test fetches
+    Output expected;
+    for (const kernels::Isa isa : kernels::available_isas()) {
+      if (isa == kernels::Isa::scalar) continue;  // plain loops would take minutes; the tiny models of test_model hold them to the same bits
+      for (const int threads : {1, 2}) {
+        for (const std::string drafter : {"none", "ngram"}) {
+          CAPTURE(name, kernels::isa_name(isa), threads, drafter);
+          auto model = open(drafter, {0, 4, true, 1, isa, threads}, name);
+          // Words that come again, so that the drafter has something to propose.
+          const auto prompt = model->runtime.tokenizer->encode("one two three four one two three four one two", true, true);
+          const Output output = decode(*model->runtime.engine, {prompt}, 0, 1, 0, 12, true);
+          if (expected.tokens.empty()) expected = output;
+          REQUIRE(output == expected);
+          drafted += output.drafted;
+        }
+      }
+    }
+  }
+  CHECK(drafted > 0);
 }
 
 TEST_CASE("a model with sliding windows gives the same tokens and logits with the drafter as without, before and beyond its window") {
