@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cassert>
+#include <cstring>
 
 #include "kernels/cpu/attention_ops.hpp"
 
@@ -51,25 +52,69 @@ std::byte* page_of(const KvLayer& layer, const int32_t* pages, int32_t slot) {
   return layer.data + static_cast<size_t>(pages[slot / kPagePositions]) * layer.page_bytes();
 }
 
-// Copies one position: a lane of the transposed keys, a row of each head's values.
+// Copies one lane of `rows` rows of a page's 16.
+template <class T>
+void move_lane(const std::byte* from_rows, size_t from, std::byte* to_rows, size_t to, size_t rows) {
+  const T* source = reinterpret_cast<const T*>(from_rows);
+  T* target = reinterpret_cast<T*>(to_rows);
+  for (size_t row = 0; row < rows; ++row) target[row * kPagePositions + to] = source[row * kPagePositions + from];
+}
+
+// Copies one position: a lane of each head's transposed keys and of all scales, a row of its values.
 template <class T>
 void move_position(const KvLayer& layer, const std::byte* from_page, size_t from, std::byte* to_page, size_t to) {
-  const size_t head_dim = static_cast<size_t>(layer.head_dim), features = static_cast<size_t>(layer.kv_heads) * head_dim;
-  const T* from_keys = reinterpret_cast<const T*>(from_page);
-  T* to_keys = reinterpret_cast<T*>(to_page);
-  for (size_t d = 0; d < features; ++d) to_keys[d * kPagePositions + to] = from_keys[d * kPagePositions + from];
-  const T* from_values = from_keys + features * kPagePositions;
-  T* to_values = to_keys + features * kPagePositions;
-  for (size_t h = 0; h < static_cast<size_t>(layer.kv_heads); ++h)
-    std::copy_n(from_values + (h * kPagePositions + from) * head_dim, head_dim, to_values + (h * kPagePositions + to) * head_dim);
+  const size_t head_dim = static_cast<size_t>(layer.head_dim), kv_heads = static_cast<size_t>(layer.kv_heads);
+  const size_t row_bytes = head_dim * sizeof(T), keys_bytes = row_bytes * kPagePositions;
+  for (size_t h = 0; h < kv_heads; ++h) {
+    const size_t keys = h * layer.head_bytes(), value_scales = (kv_heads + h) * layer.head_bytes();
+    const size_t values = value_scales + layer.scale_bytes();
+    move_lane<T>(from_page + keys, from, to_page + keys, to, head_dim);
+    move_lane<uint16_t>(from_page + keys + keys_bytes, from, to_page + keys + keys_bytes, to, layer.scale_blocks());
+    move_lane<uint16_t>(from_page + value_scales, from, to_page + value_scales, to, layer.scale_blocks());
+    std::memcpy(to_page + values + to * row_bytes, from_page + values + from * row_bytes, row_bytes);
+  }
+}
+
+void store_q8(Isa isa, const KvLayer& layer, std::byte* page, int lane, const float* k, const float* v) {
+  for (int h = 0; h < layer.kv_heads; ++h) {
+    std::byte* head_keys = page + static_cast<size_t>(h) * layer.head_bytes();
+    std::byte* head_values = head_keys + static_cast<size_t>(layer.kv_heads) * layer.head_bytes();
+    auto* keys = reinterpret_cast<int8_t*>(head_keys);
+    auto* key_scales = reinterpret_cast<uint16_t*>(keys + layer.head_dim * kPagePositions);
+    auto* value_scales = reinterpret_cast<uint16_t*>(head_values);
+    auto* values = reinterpret_cast<int8_t*>(head_values + layer.scale_bytes());
+    for (int d = 0; d < layer.head_dim; d += kKvBlock) {
+      const int width = std::min(kKvBlock, layer.head_dim - d), scale = d / kKvBlock * kPagePositions + lane;
+      int8_t quants[kKvBlock];
+      ops(isa).quantize_block(k + h * layer.head_dim + d, width, quants, key_scales + scale);
+      for (int i = 0; i < width; ++i) keys[(d + i) * kPagePositions + lane] = quants[i];
+      ops(isa).quantize_block(v + h * layer.head_dim + d, width, values + lane * layer.head_dim + d, value_scales + scale);
+    }
+  }
 }
 
 }  // namespace
+
+std::string_view kv_type_name(KvType type) {
+  switch (type) {
+    case KvType::f16: return "f16";
+    case KvType::f32: return "f32";
+    case KvType::q8_0: return "q8_0";
+  }
+  return "unknown";
+}
+
+std::optional<KvType> kv_type_from_name(std::string_view name) {
+  for (const KvType type : {KvType::f16, KvType::f32, KvType::q8_0})
+    if (kv_type_name(type) == name) return type;
+  return std::nullopt;
+}
 
 void kv_store(Isa isa, const KvLayer& layer, const int32_t* pages, int32_t slot, const float* k, const float* v) {
   const int64_t features = static_cast<int64_t>(layer.kv_heads) * layer.head_dim;
   const int lane = slot % kPagePositions;
   std::byte* page = page_of(layer, pages, slot);
+  if (layer.type == KvType::q8_0) return store_q8(isa, layer, page, lane, k, v);
   if (layer.type == KvType::f16) {
     auto* keys = reinterpret_cast<uint16_t*>(page);
     ops(isa).store_key_f16(k, features, keys + lane);
@@ -90,10 +135,11 @@ void kv_move(const KvLayer& layer, const int32_t* pages, int32_t from, int32_t t
   const std::byte* from_page = page_of(layer, pages, from);
   std::byte* to_page = page_of(layer, pages, to);
   const size_t from_lane = static_cast<size_t>(from % kPagePositions), to_lane = static_cast<size_t>(to % kPagePositions);
-  if (layer.type == KvType::f16)
-    move_position<uint16_t>(layer, from_page, from_lane, to_page, to_lane);
-  else
-    move_position<float>(layer, from_page, from_lane, to_page, to_lane);
+  switch (layer.type) {
+    case KvType::f16: return move_position<uint16_t>(layer, from_page, from_lane, to_page, to_lane);
+    case KvType::f32: return move_position<float>(layer, from_page, from_lane, to_page, to_lane);
+    case KvType::q8_0: return move_position<int8_t>(layer, from_page, from_lane, to_page, to_lane);
+  }
 }
 
 void attention_prepare(AttentionScratch& scratch, const KvLayer& layer, const AttentionShape& shape, std::span<const AttentionRow> rows,
@@ -124,8 +170,7 @@ int64_t attention_items(const KvLayer& layer, std::span<const AttentionRow> rows
 void attention_partial(Isa isa, const KvLayer& layer, const AttentionShape& shape, std::span<const AttentionRow> rows,
                        AttentionScratch& scratch, int thread, int64_t item_begin, int64_t item_end) {
   const int group = shape.heads / layer.kv_heads;
-  const size_t head_bytes = layer.element_bytes() * static_cast<size_t>(layer.head_dim) * kPagePositions;
-  const size_t keys_bytes = head_bytes * static_cast<size_t>(layer.kv_heads);
+  const size_t head_bytes = layer.head_bytes(), keys_bytes = head_bytes * static_cast<size_t>(layer.kv_heads);
   float* own_scratch = scratch.score.data() + static_cast<int64_t>(thread) * kAttentionRowBlock * group * kScratchPerQuery;
   int64_t run_begin = 0;  // the number of the run's first item
   for (size_t first = 0; first < rows.size() && run_begin < item_end;) {
@@ -140,7 +185,8 @@ void attention_partial(Isa isa, const KvLayer& layer, const AttentionShape& shap
           .data = layer.data,
           .page_bytes = layer.page_bytes(),
           .keys_offset = static_cast<size_t>(kv_head) * head_bytes,
-          .values_offset = keys_bytes + static_cast<size_t>(kv_head) * head_bytes,
+          .value_scales_offset = keys_bytes + static_cast<size_t>(kv_head) * head_bytes,
+          .values_offset = keys_bytes + static_cast<size_t>(kv_head) * head_bytes + layer.scale_bytes(),
           .type = layer.type,
           .head_dim = layer.head_dim,
           .group = group,

@@ -8,13 +8,21 @@
 //     fixed tree of math.hpp;  o_c[d] = chain of fma over p ascending, from 0, of w[p] * v[p][d]
 //   m = max m_c over the chunks in which the row sees a position;  f_c = exp(m_c - m);  l = chain of fma over c ascending of f_c * l_c;
 //   o[d] likewise;  out[d] = o[d] / l   (also where there is one chunk only: exp(0) is exactly 1)
+// The cache's type: F32 keeps keys and values, F16 rounds them to nearest even. Q8_0 cuts a head's features into blocks of 32 (the last has
+// 16 where head_dim is an odd multiple of 16), each position's block by itself: n = round to nearest even (x * (127 / amax)), an int8, with
+// amax the block's greatest |x|, and one scale s = f16(amax / 127). Where s is 0, so are all n. A block with a NaN or infinity, or with an s
+// beyond F16, has n = 0 and s = NaN. The scale enters once a block, and in no other place:
+//   score[p]: for each block b ascending, acc = fma(chain over its features, from 0, of q[d] * float(n[p][d]), s[p][b], acc), from acc = 0
+//   o_c[d]:   chain of fma over p ascending, from 0, of (w[p] * s[p][b of d]) * float(n[p][d])
 // A sliding window is a row's first position: nothing before it is in any sum, and pages wholly before it are not read. A NaN in a row's
 // query, or in a position it sees, makes its output NaN; slots it does not see may hold anything. reference_attention.hpp specifies it all.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <string_view>
 
 #include "kernels/aligned_buffer.hpp"
 #include "kernels/cpu/isa.hpp"
@@ -27,24 +35,33 @@ inline constexpr int kPagePositions = 16;
 inline constexpr int kAttentionChunk = 256;
 inline constexpr int kAttentionRowBlock = 8;  // rows an item holds: with a group of 3 they are 24 query vectors, two passes over the keys
 
-enum class KvType { f16, f32 };
+enum class KvType { f16, f32, q8_0 };
 
-// One layer's cache. Page p holds, for each KV head h: keys [head_dim][16], then for each head: values [16][head_dim].
+std::string_view kv_type_name(KvType type);  // "f16", "f32", "q8_0"
+std::optional<KvType> kv_type_from_name(std::string_view name);
+
+inline constexpr int kKvBlock = 32;  // features that share a Q8_0 scale: 8.5 bits a feature, where blocks of 16 would take 9
+
+// One layer's cache. A page holds, for each KV head: keys [head_dim][16], then for each head: values [16][head_dim]. With Q8_0 a head's
+// keys are followed by their scales [scale_blocks()][16], F16, and its values follow theirs, laid out alike.
 struct KvLayer {
   std::byte* data;    // pages * page_bytes()
   KvType type;
   int kv_heads;
   int head_dim;       // a multiple of 16, at most 256
 
-  [[nodiscard]] size_t element_bytes() const { return type == KvType::f16 ? 2 : 4; }
-  [[nodiscard]] size_t page_bytes() const { return 2 * element_bytes() * static_cast<size_t>(kv_heads) * head_dim * kPagePositions; }
+  [[nodiscard]] size_t element_bytes() const { return type == KvType::f32 ? 4 : type == KvType::f16 ? 2 : 1; }
+  [[nodiscard]] size_t scale_blocks() const { return type == KvType::q8_0 ? (static_cast<size_t>(head_dim) + kKvBlock - 1) / kKvBlock : 0; }
+  [[nodiscard]] size_t scale_bytes() const { return scale_blocks() * kPagePositions * sizeof(uint16_t); }  // of a head's keys in a page
+  [[nodiscard]] size_t head_bytes() const { return element_bytes() * head_dim * kPagePositions + scale_bytes(); }  // likewise, with them
+  [[nodiscard]] size_t page_bytes() const { return 2 * static_cast<size_t>(kv_heads) * head_bytes(); }
 };
 
 // Writes one position's keys and values [kv_heads * head_dim] into slot `slot` of the sequence whose page table is `pages`
-// (slot / 16 indexes it). F16 rounds to nearest even.
+// (slot / 16 indexes it).
 void kv_store(Isa isa, const KvLayer& layer, const int32_t* pages, int32_t slot, const float* k, const float* v);
 
-// Copies slot `from` to slot `to` of one sequence (both within its page table).
+// Copies slot `from` to slot `to` of one sequence (both within its page table), bit for bit: nothing is quantised anew.
 void kv_move(const KvLayer& layer, const int32_t* pages, int32_t from, int32_t to);
 
 // One query row. Positions [0, prefix) are at the slots of the same numbers, then prefix, prefix + 1, … at the slots that `path` names

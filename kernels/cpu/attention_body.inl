@@ -11,6 +11,9 @@ constexpr int kMaxScored = kAccumulators < 12 ? kAccumulators : 12;  // query ve
 constexpr int kGroupPages = 4;  // pages scored before the next queries' turn: 8 KiB of F16 keys at head_dim 64, so they stay in L1
 constexpr int kMaxStretches = kAttentionChunk + kAttentionChunk / kPagePositions;
 
+template <class T>
+constexpr bool kScaled = sizeof(T) == 1;  // int8_t: Q8_0
+
 constexpr int pages_at_once(int queries) {
   const int pages = kAccumulators / queries;
   return pages >= 4 ? 4 : pages >= 2 ? 2 : 1;
@@ -18,35 +21,58 @@ constexpr int pages_at_once(int queries) {
 
 // ---- scores -------------------------------------------------------------------------------------------------------------------
 
+inline const uint16_t* scales_behind(const int8_t* keys, int head_dim) {
+  return reinterpret_cast<const uint16_t*>(keys + head_dim * kPagePositions);
+}
+
 template <class T, int Q, int P>
 inline void score_pages(const float* q, const T* const* keys, const T* const* next, int head_dim, float scale, float* score,
                         int64_t stride) {
-  Lanes sum[Q][P];
-#pragma GCC unroll 12
-  for (int j = 0; j < Q; ++j)
-#pragma GCC unroll 4
-    for (int p = 0; p < P; ++p) sum[j][p] = splat(0.0f);
   constexpr int kStep = static_cast<int>(4 / sizeof(T));  // features in a cache line of keys
-  for (int d = 0; d < head_dim; d += kStep) {
-#pragma GCC unroll 4
-    for (int p = 0; p < P; ++p) prefetch(next[p] + d * kPagePositions);
-#pragma GCC unroll 2
-    for (int e = 0; e < kStep; ++e) {
-      Lanes key[P];
-#pragma GCC unroll 4
-      for (int p = 0; p < P; ++p) key[p] = load(keys[p] + (d + e) * kPagePositions);
+  const int width = kScaled<T> ? kKvBlock : head_dim;
+  for (int begin = 0; begin < head_dim; begin += width) {
+    const int end = begin + width < head_dim ? begin + width : head_dim;
+    Lanes sum[Q][P];
 #pragma GCC unroll 12
-      for (int j = 0; j < Q; ++j) {
-        const Lanes feature = splat(q[j * kQueryStride + d + e]);
+    for (int j = 0; j < Q; ++j)
 #pragma GCC unroll 4
-        for (int p = 0; p < P; ++p) sum[j][p] = fused(feature, key[p], sum[j][p]);
+      for (int p = 0; p < P; ++p) sum[j][p] = splat(0.0f);
+    for (int d = begin; d < end; d += kStep) {
+#pragma GCC unroll 4
+      for (int p = 0; p < P; ++p) prefetch(next[p] + d * kPagePositions);
+#pragma GCC unroll 4
+      for (int e = 0; e < kStep; ++e) {
+        Lanes key[P];
+#pragma GCC unroll 4
+        for (int p = 0; p < P; ++p) key[p] = load(keys[p] + (d + e) * kPagePositions);
+#pragma GCC unroll 12
+        for (int j = 0; j < Q; ++j) {
+          const Lanes feature = splat(q[j * kQueryStride + d + e]);
+#pragma GCC unroll 4
+          for (int p = 0; p < P; ++p) sum[j][p] = fused(feature, key[p], sum[j][p]);
+        }
       }
     }
-  }
-#pragma GCC unroll 12
-  for (int j = 0; j < Q; ++j)
+    if constexpr (kScaled<T>) {  // the blocks' sum stays in `score` meanwhile: the registers are the features'
+      const int64_t row = begin / kKvBlock * kPagePositions;
 #pragma GCC unroll 4
-    for (int p = 0; p < P; ++p) store(score + j * stride + p * kPagePositions, multiply(sum[j][p], splat(scale)));
+      for (int p = 0; p < P; ++p) {
+        const Lanes block_scale = load(scales_behind(keys[p], head_dim) + row);
+        prefetch(scales_behind(next[p], head_dim) + row);
+#pragma GCC unroll 12
+        for (int j = 0; j < Q; ++j) {
+          float* to = score + j * stride + p * kPagePositions;
+          const Lanes total = fused(sum[j][p], block_scale, begin == 0 ? splat(0.0f) : load(to));
+          store(to, end == head_dim ? multiply(total, splat(scale)) : total);
+        }
+      }
+    } else {
+#pragma GCC unroll 12
+      for (int j = 0; j < Q; ++j)
+#pragma GCC unroll 4
+        for (int p = 0; p < P; ++p) store(score + j * stride + p * kPagePositions, multiply(sum[j][p], splat(scale)));
+    }
+  }
 }
 
 // Scores of Q queries in `pages` <= kGroupPages pages.
@@ -94,10 +120,11 @@ inline void score_all(const AttentionItem& item, int queries, const float* q, co
 
 // ---- values -------------------------------------------------------------------------------------------------------------------
 
-// `count` positions whose values lie one after another; `offset` is the first one's position within the chunk.
+// `count` positions of one page whose values lie one after another; `offset` is the first one's position within the chunk.
 template <class T>
 struct Stretch {
   const T* values;
+  const uint16_t* scales;  // of the first position, first block; Q8_0 alone
   int32_t offset;
   int32_t count;
 };
@@ -114,6 +141,18 @@ void add_values(const Stretch<T>* stretches, int stretch_count, int head_dim, co
     const T* values = stretches[s].values + feature;
     const T* next = stretches[s + 1 < stretch_count ? s + 1 : s].values + feature;
     const float* w = weight + stretches[s].offset;
+    int64_t w_stride = kScoreStride;
+    float scaled[kScaled<T> ? Q : 1][16];
+    if constexpr (kScaled<T>) {  // the shares of all positions at once; lanes from `count` on are whatever lies there, and are not used
+      static_assert(D * 16 <= kKvBlock);
+      const int64_t row = feature / kKvBlock * kPagePositions;
+      const Lanes block_scale = load(stretches[s].scales + row);
+      prefetch(stretches[s + 1 < stretch_count ? s + 1 : s].scales + row);
+#pragma GCC unroll 6
+      for (int j = 0; j < Q; ++j) store(scaled[j], multiply(load(w + j * kScoreStride), block_scale));
+      w = scaled[0];
+      w_stride = 16;
+    }
     for (int p = 0; p < stretches[s].count; ++p, values += head_dim, next += head_dim, ++w) {
       prefetch(next);
       if constexpr (D * 16 * sizeof(T) > 64) prefetch(next + 64 / sizeof(T));
@@ -122,7 +161,7 @@ void add_values(const Stretch<T>* stretches, int stretch_count, int head_dim, co
       for (int i = 0; i < D; ++i) value[i] = load(values + 16 * i);
 #pragma GCC unroll 6
       for (int j = 0; j < Q; ++j) {
-        const Lanes share = splat(w[j * kScoreStride]);
+        const Lanes share = splat(w[j * w_stride]);
 #pragma GCC unroll 4
         for (int i = 0; i < D; ++i) sum[j][i] = fused(share, value[i], sum[j][i]);
       }
@@ -163,11 +202,12 @@ template <class T>
 inline void add_stretches(const Stretch<T>* stretches, int stretch_count, int head_dim, const float* weight, float* out, int queries,
                           bool resume) {
   if (stretch_count == 0) return;
-  const bool wide = kAccumulators / 4 >= 4 || kAccumulators / 4 >= queries;
   int feature = 0;
-  if (wide)
-    for (; feature + 64 <= head_dim; feature += 64)
-      add_values_to_all<T, 4>(stretches, stretch_count, head_dim, weight, out, queries, feature, resume);
+  if constexpr (!kScaled<T>) {  // a block has one scale, so Q8_0 goes no wider than that
+    if (kAccumulators / 4 >= 4 || kAccumulators / 4 >= queries)
+      for (; feature + 64 <= head_dim; feature += 64)
+        add_values_to_all<T, 4>(stretches, stretch_count, head_dim, weight, out, queries, feature, resume);
+  }
   for (; feature + 32 <= head_dim; feature += 32)
     add_values_to_all<T, 2>(stretches, stretch_count, head_dim, weight, out, queries, feature, resume);
   if (feature < head_dim) add_values_to_all<T, 1>(stretches, stretch_count, head_dim, weight, out, queries, feature, resume);
@@ -263,14 +303,22 @@ inline void weigh(float* score, int32_t begin, int32_t end, float cap, float& ma
   sum = tree_sum(total);
 }
 
+// `count` slots from `slot` on, of one page, which hold the positions from `offset` on.
+template <class T>
+inline Stretch<T> stretch_at(const AttentionItem& item, const int32_t* pages, int32_t slot, int32_t offset, int32_t count) {
+  const int32_t page = pages[slot / kPagePositions], in_page = slot % kPagePositions;
+  return {at<T>(item, page, item.values_offset) + in_page * item.head_dim,
+          kScaled<T> ? at<uint16_t>(item, page, item.value_scales_offset) + in_page : nullptr, offset, count};
+}
+
 // The stretches of positions [begin, end) at the slots of their numbers.
 template <class T>
 inline int contiguous_stretches(const AttentionItem& item, const int32_t* pages, int32_t begin, int32_t end, Stretch<T>* out) {
   int count = 0;
   while (begin < end) {
-    const int32_t slot = item.chunk_begin + begin, in_page = slot % kPagePositions;
-    const int32_t n = kPagePositions - in_page < end - begin ? kPagePositions - in_page : end - begin;
-    out[count++] = {at<T>(item, pages[slot / kPagePositions], item.values_offset) + in_page * item.head_dim, begin, n};
+    const int32_t slot = item.chunk_begin + begin, to_border = kPagePositions - slot % kPagePositions;
+    const int32_t n = to_border < end - begin ? to_border : end - begin;
+    out[count++] = stretch_at<T>(item, pages, slot, begin, n);
     begin += n;
   }
   return count;
@@ -280,8 +328,7 @@ template <class T>
 inline int path_stretches(const AttentionItem& item, const int32_t* pages, const RowPart& part, Stretch<T>* out) {
   int count = 0;
   for (int32_t p = part.contiguous; p < part.end; ++p) {
-    const int32_t slot = part.row->path[part.first + p - part.contiguous];
-    out[count++] = {at<T>(item, pages[slot / kPagePositions], item.values_offset) + slot % kPagePositions * item.head_dim, p, 1};
+    out[count++] = stretch_at<T>(item, pages, part.row->path[part.first + p - part.contiguous], p, 1);
   }
   return count;
 }
@@ -394,10 +441,11 @@ void partial_of(const AttentionItem& item) {
 }
 
 void partial(const AttentionItem& item) {
-  if (item.type == KvType::f16)
-    partial_of<uint16_t>(item);
-  else
-    partial_of<float>(item);
+  switch (item.type) {
+    case KvType::f16: return partial_of<uint16_t>(item);
+    case KvType::f32: return partial_of<float>(item);
+    case KvType::q8_0: return partial_of<int8_t>(item);
+  }
 }
 
 // ---- phase two ----------------------------------------------------------------------------------------------------------------
@@ -436,7 +484,21 @@ void store_f16(const float* v, int64_t n, uint16_t* values) {
   for (int64_t d = 0; d < n; d += 16) store(values + d, load(v + d));
 }
 
-constexpr AttentionOps kOps = {partial, combine, store_key_f16, store_f16};
+void quantize_block(const float* x, int width, int8_t* quants, uint16_t* scale) {
+  const Lanes first = load(x), second = load(x + width - 16);
+  const float amax = tree_greater(greater(magnitude(first), magnitude(second)));
+  uint16_t rounded[16];
+  store(rounded, splat(amax / 127.0f));
+  // Only a NaN is unequal to itself; where there is one, amax means nothing.
+  const bool bad = (bits_equal(first, first) & bits_equal(second, second)) != 0xffff || rounded[0] >= 0x7c00;
+  *scale = bad ? 0x7e00 : rounded[0];
+  const bool zero = bad || rounded[0] == 0;
+  const Lanes factor = splat(zero ? 0.0f : 127.0f / amax);
+  store(quants, zero ? factor : multiply(first, factor));
+  if (width > 16) store(quants + 16, zero ? factor : multiply(second, factor));
+}
+
+constexpr AttentionOps kOps = {partial, combine, store_key_f16, store_f16, quantize_block};
 
 }  // namespace
 }  // namespace outrider::kernels

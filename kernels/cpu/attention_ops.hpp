@@ -19,7 +19,8 @@ inline constexpr int kScratchPerQuery = kQueryStride + kScoreStride + kPagePosit
 struct AttentionItem {
   const std::byte* data;      // the layer's pages
   size_t page_bytes;
-  size_t keys_offset;         // of this KV head within a page: keys [head_dim][16]
+  size_t keys_offset;         // of this KV head within a page: keys [head_dim][16], Q8_0's scales behind them
+  size_t value_scales_offset; // Q8_0's [scale_blocks()][16]
   size_t values_offset;       // values [16][head_dim]
   KvType type;
   int head_dim;
@@ -56,6 +57,8 @@ struct AttentionOps {
   // Stores n floats at keys[i * 16] (a lane of a transposed page) or one after another, rounded to nearest even.
   void (*store_key_f16)(const float* k, int64_t n, uint16_t* keys);
   void (*store_f16)(const float* v, int64_t n, uint16_t* values);
+  // Quantises a Q8_0 block of `width` floats, 16 or 32.
+  void (*quantize_block)(const float* x, int width, int8_t* quants, uint16_t* scale);
 };
 
 extern const AttentionOps kAttentionScalar, kAttentionAvx2, kAttentionAvx512;

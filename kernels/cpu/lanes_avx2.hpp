@@ -26,6 +26,10 @@ inline __m256 load_first_half(const float* p, int n, float others) {
   const __m128i* halves = reinterpret_cast<const __m128i*>(p);
   return {_mm256_cvtph_ps(_mm_loadu_si128(halves)), _mm256_cvtph_ps(_mm_loadu_si128(halves + 1))};
 }
+inline __m256 load_half(const int8_t* p) {
+  return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))));
+}
+[[maybe_unused]] inline Lanes load(const int8_t* p) { return {load_half(p), load_half(p + 8)}; }
 [[maybe_unused]] inline Lanes load_first(const float* p, int n, float others) {
   return {load_first_half(p, n, others), load_first_half(p + 8, n - 8, others)};
 }
@@ -37,6 +41,13 @@ inline __m256 load_first_half(const float* p, int n, float others) {
   __m128i* halves = reinterpret_cast<__m128i*>(p);
   _mm_storeu_si128(halves, _mm256_cvtps_ph(a.low, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
   _mm_storeu_si128(halves + 1, _mm256_cvtps_ph(a.high, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+}
+inline __m128i to_words(__m256 a) {
+  const __m256i integers = _mm256_cvtps_epi32(a);
+  return _mm_packs_epi32(_mm256_castsi256_si128(integers), _mm256_extracti128_si256(integers, 1));
+}
+[[maybe_unused]] inline void store(int8_t* p, Lanes a) {
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm_packs_epi16(to_words(a.low), to_words(a.high)));
 }
 [[maybe_unused]] inline void store_first(float* p, Lanes a, int n) {
   _mm256_maskstore_ps(p, first_mask(n), a.low);
@@ -53,6 +64,10 @@ inline __m256 load_first_half(const float* p, int n, float others) {
 [[maybe_unused]] inline Lanes negate(Lanes a) {
   const __m256 sign = _mm256_set1_ps(-0.0f);
   return {_mm256_xor_ps(a.low, sign), _mm256_xor_ps(a.high, sign)};
+}
+[[maybe_unused]] inline Lanes magnitude(Lanes a) {
+  const __m256 sign = _mm256_set1_ps(-0.0f);
+  return {_mm256_andnot_ps(sign, a.low), _mm256_andnot_ps(sign, a.high)};
 }
 [[maybe_unused]] inline Lanes greater(Lanes a, Lanes b) { return {_mm256_max_ps(a.low, b.low), _mm256_max_ps(a.high, b.high)}; }
 

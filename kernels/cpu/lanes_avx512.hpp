@@ -18,12 +18,18 @@ inline __mmask16 first_mask(int n) { return static_cast<__mmask16>((1u << n) - 1
 [[maybe_unused]] inline Lanes splat(float x) { return {_mm512_set1_ps(x)}; }
 [[maybe_unused]] inline Lanes load(const float* p) { return {_mm512_loadu_ps(p)}; }
 [[maybe_unused]] inline Lanes load(const uint16_t* p) { return {_mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)))}; }
+[[maybe_unused]] inline Lanes load(const int8_t* p) {
+  return {_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))))};
+}
 [[maybe_unused]] inline Lanes load_first(const float* p, int n, float others) {
   return {_mm512_mask_loadu_ps(_mm512_set1_ps(others), first_mask(n), p)};
 }
 [[maybe_unused]] inline void store(float* p, Lanes a) { _mm512_storeu_ps(p, a.v); }
 [[maybe_unused]] inline void store(uint16_t* p, Lanes a) {
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_cvtps_ph(a.v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+}
+[[maybe_unused]] inline void store(int8_t* p, Lanes a) {
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtsepi32_epi8(_mm512_cvtps_epi32(a.v)));
 }
 [[maybe_unused]] inline void store_first(float* p, Lanes a, int n) { _mm512_mask_storeu_ps(p, first_mask(n), a.v); }
 
@@ -33,6 +39,7 @@ inline __mmask16 first_mask(int n) { return static_cast<__mmask16>((1u << n) - 1
 [[maybe_unused]] inline Lanes divide(Lanes a, Lanes b) { return {_mm512_div_ps(a.v, b.v)}; }
 [[maybe_unused]] inline Lanes fused(Lanes a, Lanes b, Lanes c) { return {_mm512_fmadd_ps(a.v, b.v, c.v)}; }
 [[maybe_unused]] inline Lanes negate(Lanes a) { return {_mm512_xor_ps(a.v, _mm512_set1_ps(-0.0f))}; }
+[[maybe_unused]] inline Lanes magnitude(Lanes a) { return {_mm512_abs_ps(a.v)}; }
 [[maybe_unused]] inline Lanes greater(Lanes a, Lanes b) { return {_mm512_max_ps(a.v, b.v)}; }
 
 [[maybe_unused]] inline Lanes keep_first(Lanes a, int n) { return {_mm512_maskz_mov_ps(first_mask(n), a.v)}; }

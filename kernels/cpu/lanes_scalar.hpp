@@ -25,9 +25,12 @@ inline constexpr int kAccumulators = 6;  // how many Lanes an inner loop may kee
 [[maybe_unused]] inline Lanes splat(float x) { OUTRIDER_EACH_LANE(x); }
 [[maybe_unused]] inline Lanes load(const float* p) { OUTRIDER_EACH_LANE(p[i]); }
 [[maybe_unused]] inline Lanes load(const uint16_t* p) { OUTRIDER_EACH_LANE(f16_to_f32(p[i])); }
+[[maybe_unused]] inline Lanes load(const int8_t* p) { OUTRIDER_EACH_LANE(static_cast<float>(p[i])); }
 [[maybe_unused]] inline Lanes load_first(const float* p, int n, float others) { OUTRIDER_EACH_LANE(i < n ? p[i] : others); }
 [[maybe_unused]] inline void store(float* p, Lanes a) { std::memcpy(p, a.v, sizeof a.v); }
 [[maybe_unused]] inline void store(uint16_t* p, Lanes a) { for (int i = 0; i < 16; ++i) p[i] = f32_to_f16(a.v[i]); }
+// Rounds to nearest even; every lane must then lie within [-128, 127].
+[[maybe_unused]] inline void store(int8_t* p, Lanes a) { for (int i = 0; i < 16; ++i) p[i] = static_cast<int8_t>(__builtin_nearbyintf(a.v[i])); }
 [[maybe_unused]] inline void store_first(float* p, Lanes a, int n) { std::memcpy(p, a.v, sizeof(float) * static_cast<size_t>(n)); }
 
 [[maybe_unused]] inline Lanes add(Lanes a, Lanes b) { OUTRIDER_EACH_LANE(a.v[i] + b.v[i]); }
@@ -36,6 +39,7 @@ inline constexpr int kAccumulators = 6;  // how many Lanes an inner loop may kee
 [[maybe_unused]] inline Lanes divide(Lanes a, Lanes b) { OUTRIDER_EACH_LANE(a.v[i] / b.v[i]); }
 [[maybe_unused]] inline Lanes fused(Lanes a, Lanes b, Lanes c) { OUTRIDER_EACH_LANE(__builtin_fmaf(a.v[i], b.v[i], c.v[i])); }
 [[maybe_unused]] inline Lanes negate(Lanes a) { OUTRIDER_EACH_LANE(-a.v[i]); }
+[[maybe_unused]] inline Lanes magnitude(Lanes a) { OUTRIDER_EACH_LANE(__builtin_fabsf(a.v[i])); }
 [[maybe_unused]] inline Lanes greater(Lanes a, Lanes b) { OUTRIDER_EACH_LANE(a.v[i] > b.v[i] ? a.v[i] : b.v[i]); }
 
 // Lane i of a when i < n, else 0.

@@ -32,8 +32,8 @@ struct Form {
 };
 
 std::string text(const Form& form) {
-  return std::to_string(form.heads) + "/" + std::to_string(form.kv_heads) + " heads of " + std::to_string(form.head_dim) +
-         (form.type == KvType::f16 ? " F16" : " F32");
+  return std::to_string(form.heads) + "/" + std::to_string(form.kv_heads) + " heads of " + std::to_string(form.head_dim) + " " +
+         std::string(kv_type_name(form.type));
 }
 
 // A cache for one layer whose pages a sequence owns in scattered order. Slots that nothing was stored in hold NaN, so that a kernel
@@ -65,6 +65,14 @@ struct Sequence {
     if (form.type == KvType::f16)
       for (auto* values : {&rounded_k, &rounded_v})
         for (float& x : *values) x = f16_to_f32(f32_to_f16(x));
+    if (form.type == KvType::q8_0)
+      for (auto [values, scales] : {std::pair{&rounded_k, &k_scales}, {&rounded_v, &v_scales}})
+        for (size_t head = 0; head < values->size(); head += static_cast<size_t>(form.head_dim))
+          for (int d = 0; d < form.head_dim; d += 32)
+            scales->push_back(reference::quantize(values->data() + head + d, std::min(32, form.head_dim - d)));
+  }
+  [[nodiscard]] reference::KvView view(const std::vector<float>& values, const std::vector<float>& scales) const {
+    return {values.data(), form.kv_heads, form.head_dim, scales.empty() ? nullptr : scales.data()};
   }
   [[nodiscard]] size_t query_size() const { return static_cast<size_t>(form.heads) * static_cast<size_t>(form.head_dim); }
   [[nodiscard]] const float* query(int32_t position) const { return q.data() + static_cast<size_t>(position) * query_size(); }
@@ -80,7 +88,7 @@ struct Sequence {
     auto& out = expected_[{position, first, soft_cap}];
     if (out.empty()) {
       out.resize(query_size());
-      const reference::KvView keys{rounded_k.data(), form.kv_heads, form.head_dim}, values{rounded_v.data(), form.kv_heads, form.head_dim};
+      const reference::KvView keys = view(rounded_k, k_scales), values = view(rounded_v, v_scales);
       for (int h = 0; h < form.heads; ++h)
         reference::attention(query(position) + h * form.head_dim, keys, values, h / (form.heads / form.kv_heads), first, position + 1,
                              scale(), soft_cap, out.data() + h * form.head_dim);
@@ -90,7 +98,7 @@ struct Sequence {
 
   Form form;
   int32_t positions;
-  std::vector<float> k, v, q, rounded_k, rounded_v;
+  std::vector<float> k, v, q, rounded_k, rounded_v, k_scales, v_scales;  // rounded_*: Q8_0's quants; scales: Q8_0 alone
 
  private:
   std::map<std::tuple<int32_t, int32_t, float>, std::vector<float>> expected_;
@@ -138,7 +146,9 @@ TEST_CASE("attention equals its specification to the bit for every instruction s
   for (int32_t length = 500; length <= 530; ++length) positions.push_back(length - 1);
   positions.push_back(1029);
   for (Form form : {Form{9, 3, 64, KvType::f16}, Form{9, 3, 64, KvType::f32}, Form{14, 2, 128, KvType::f16}, Form{1, 1, 256, KvType::f16},
-                    Form{1, 1, 256, KvType::f32}, Form{4, 2, 112, KvType::f16}, Form{12, 1, 16, KvType::f32}}) {
+                    Form{1, 1, 256, KvType::f32}, Form{4, 2, 112, KvType::f16}, Form{12, 1, 16, KvType::f32}, Form{9, 3, 64, KvType::q8_0},
+                    Form{14, 2, 128, KvType::q8_0}, Form{1, 1, 256, KvType::q8_0}, Form{4, 2, 112, KvType::q8_0}, Form{3, 3, 80, KvType::q8_0},
+                    Form{12, 1, 16, KvType::q8_0}}) {
     Sequence sequence(form, 1030, 5);
     for (Isa isa : available_isas()) {
       INFO(isa_name(isa) << ", " << text(form));
@@ -158,7 +168,7 @@ TEST_CASE("attention equals its specification to the bit for every instruction s
 }
 
 TEST_CASE("a row in a batch of 1 to 64 equals the row alone, across the border of two chunks") {
-  const Form form{3, 1, 64, KvType::f16};
+  const Form form{3, 1, 64, GENERATE(KvType::f16, KvType::q8_0)};
   Sequence sequence(form, 560, 6);
   for (Isa isa : available_isas()) {
     Cache cache(form, 560);
@@ -176,7 +186,7 @@ TEST_CASE("a row in a batch of 1 to 64 equals the row alone, across the border o
 }
 
 TEST_CASE("any split of the items over threads gives the same bits, for a batch of several sequences") {
-  const Form form{9, 3, 64, KvType::f16};
+  const Form form{9, 3, 64, GENERATE(KvType::f16, KvType::q8_0)};
   Sequence one(form, 1100, 7);
   for (Isa isa : available_isas()) {
     Cache cache(form, 2200);
@@ -207,7 +217,7 @@ TEST_CASE("any split of the items over threads gives the same bits, for a batch 
 
 TEST_CASE("a tree node's row equals the same positions stored contiguously") {
   // Each node's path is 0..depth of its own slots; a sibling's slots in between must not be seen.
-  for (Form form : {Form{9, 3, 64, KvType::f16}, Form{2, 1, 32, KvType::f32}})
+  for (Form form : {Form{9, 3, 64, KvType::f16}, Form{2, 1, 32, KvType::f32}, Form{9, 3, 64, KvType::q8_0}, Form{2, 1, 48, KvType::q8_0}})
     for (int32_t committed : {0, 1, 5, 16, 249, 255, 256, 505, 511, 512, 700}) {
       const int32_t depth = 10, slots_between = 7;
       Sequence sequence(form, committed + depth, 8);
@@ -243,7 +253,7 @@ TEST_CASE("a tree node's row equals the same positions stored contiguously") {
 }
 
 TEST_CASE("a path may be longer than a chunk") {
-  const Form form{2, 2, 32, KvType::f16};
+  const Form form{2, 2, 32, GENERATE(KvType::f16, KvType::q8_0)};
   Sequence sequence(form, 600, 9);
   std::vector<int32_t> slots(600);
   std::iota(slots.begin(), slots.end(), 0);
@@ -257,7 +267,8 @@ TEST_CASE("a path may be longer than a chunk") {
 }
 
 TEST_CASE("a window equals its specification to the bit: within a page, across pages and chunks, before and after it is full") {
-  for (Form form : {Form{4, 1, 256, KvType::f16}, Form{9, 3, 64, KvType::f32}, Form{2, 2, 16, KvType::f16}})
+  for (Form form : {Form{4, 1, 256, KvType::f16}, Form{9, 3, 64, KvType::f32}, Form{2, 2, 16, KvType::f16},
+                    Form{9, 3, 64, KvType::q8_0}, Form{2, 2, 112, KvType::q8_0}})
     for (int32_t window : {1, 5, 16, 23, 32, 250, 256, 257, 512}) {
       Sequence sequence(form, 560, 14);
       // Contexts one short of the window, of its length, one past it; then around chunk borders, with rows next to each other.
@@ -281,7 +292,7 @@ TEST_CASE("a window equals its specification to the bit: within a page, across p
 }
 
 TEST_CASE("rows of one block may see windows that begin and end anywhere, also with nothing in common") {
-  const Form form{3, 1, 32, KvType::f16};
+  const Form form{3, 1, 32, GENERATE(KvType::f16, KvType::q8_0)};
   Sequence sequence(form, 300, 15);
   std::mt19937 random(4);
   for (Isa isa : available_isas()) {
@@ -303,7 +314,7 @@ TEST_CASE("rows of one block may see windows that begin and end anywhere, also w
 }
 
 TEST_CASE("keys before a window may be anything and their pages need not exist") {
-  const Form form{3, 1, 64, KvType::f16};
+  const Form form{3, 1, 64, GENERATE(KvType::f16, KvType::q8_0)};
   Sequence sequence(form, 600, 16);
   for (Isa isa : available_isas())
     for (int32_t window : {3, 16, 40, 300}) {
@@ -317,7 +328,7 @@ TEST_CASE("keys before a window may be anything and their pages need not exist")
 }
 
 TEST_CASE("a tree node's window counts positions by depth, and may begin on its path") {
-  const Form form{4, 2, 32, KvType::f16};
+  const Form form{4, 2, 32, GENERATE(KvType::f16, KvType::q8_0)};
   const int32_t depth = 12;
   for (int32_t committed : {0, 3, 17, 250, 256, 509})
     for (int32_t window : {1, 2, 5, 12, 13, 16, 30, 257}) {
@@ -348,7 +359,7 @@ TEST_CASE("a tree node's window counts positions by depth, and may begin on its 
 }
 
 TEST_CASE("soft-capped scores equal their specification to the bit, with and without a window") {
-  const Form form{6, 2, 64, KvType::f16};
+  const Form form{6, 2, 64, GENERATE(KvType::f16, KvType::q8_0)};
   Sequence sequence(form, 530, 18);
   for (Isa isa : available_isas()) {
     Cache cache(form, 530);
@@ -385,7 +396,8 @@ TEST_CASE("attention over one position is that position's value, and over none i
 }
 
 TEST_CASE("attention is the softmax average of the values") {
-  const Form form{1, 1, 16, KvType::f32};
+  const Form form{1, 1, 16, GENERATE(KvType::f32, KvType::q8_0)};
+  const auto [relative, absolute] = form.type == KvType::f32 ? std::pair(1e-4, 1e-6) : std::pair(0.0, 0.02);
   Sequence sequence(form, 700, 11);
   Cache cache(form, 700);
   for (int32_t p = 0; p < 700; ++p) sequence.store(best_isa(), cache, p, p);
@@ -399,11 +411,11 @@ TEST_CASE("attention is the softmax average of the values") {
     total += weight;
     for (size_t d = 0; d < 16; ++d) average[d] += weight * static_cast<double>(sequence.v[p * 16 + d]);
   }
-  for (size_t d = 0; d < 16; ++d) CHECK(static_cast<double>(out[d]) == Approx(average[d] / total).epsilon(1e-4).margin(1e-6));
+  for (size_t d = 0; d < 16; ++d) CHECK(static_cast<double>(out[d]) == Approx(average[d] / total).epsilon(relative).margin(absolute));
 }
 
 TEST_CASE("a NaN in a row's query or in what it sees reaches its output, and no other row's") {
-  const Form form{3, 1, 64, KvType::f16};
+  const Form form{3, 1, 64, GENERATE(KvType::f16, KvType::f32, KvType::q8_0)};
   for (Isa isa : available_isas()) {
     Sequence sequence(form, 40, 12);
     Cache cache(form, 40);
@@ -417,13 +429,23 @@ TEST_CASE("a NaN in a row's query or in what it sees reaches its output, and no 
     CHECK(std::isnan(out[1][0]));
     CHECK(same(out[2], sequence.expected(31)));
     CHECK(std::isnan(run(isa, cache, sequence, {[&] { auto row = row_at(sequence, cache, 39); row.prefix = 41; return row; }()})[0][0]));
+
+    for (auto* stored : {&sequence.k, &sequence.v}) {
+      Sequence faulty = sequence;
+      (stored == &sequence.k ? faulty.k : faulty.v)[30 * 64 + 41] = std::nanf("");
+      Cache spoiled_cache(form, 40);
+      for (int32_t p = 0; p < 40; ++p) faulty.store(isa, spoiled_cache, p, p);
+      const auto rows_of = [&](int32_t p) { return run(isa, spoiled_cache, faulty, {row_at(faulty, spoiled_cache, p)})[0]; };
+      CHECK(same(rows_of(29), sequence.expected(29)));
+      for (int32_t p : {30, 31, 39}) CHECK(std::isnan(rows_of(p)[41]));
+    }
   }
 }
 
 TEST_CASE("stored keys and values are the same bytes for every instruction set, rounded to nearest even") {
-  for (Form form : {Form{3, 3, 64, KvType::f16}, Form{3, 3, 64, KvType::f32}}) {
+  for (Form form : {Form{3, 3, 64, KvType::f16}, Form{3, 3, 64, KvType::f32}, Form{3, 3, 48, KvType::q8_0}}) {
     Sequence sequence(form, 33, 13);
-    for (float special : {65519.0f, 65520.0f, -1e30f, 5.9604645e-8f, 2.9802322e-8f, 1e-30f, 2049.0f, 2051.0f}) {
+    for (float special : {65519.0f, 65520.0f, -1e30f, 5.9604645e-8f, 2.9802322e-8f, 1e-30f, 2049.0f, 2051.0f, INFINITY, -INFINITY}) {
       sequence.k[7] = special;
       sequence.v[11] = special;
       Cache first(form, 33);
@@ -442,4 +464,109 @@ TEST_CASE("stored keys and values are the same bytes for every instruction set, 
       }
     }
   }
+}
+
+namespace {
+
+// A one-head cache's position 0 as Q8_0 keeps it: quants and scales of the key (by feature, by block) and of the value.
+struct Kept {
+  Kept(Isa isa, const std::vector<float>& k, const std::vector<float>& v) {
+    const auto head_dim = static_cast<int>(k.size());
+    Cache cache({1, 1, head_dim, KvType::q8_0}, 1);
+    kv_store(isa, cache.layer, cache.pages.data(), 0, k.data(), v.data());
+    const auto* bytes = reinterpret_cast<const int8_t*>(cache.data.data());
+    const auto half_at = [&](size_t offset) {
+      uint16_t half;
+      std::memcpy(&half, bytes + offset, sizeof half);
+      return half;
+    };
+    const size_t keys = k.size() * 16, blocks = (k.size() + 31) / 32, head = keys + blocks * 32;
+    for (size_t d = 0; d < k.size(); ++d) key.push_back(bytes[d * 16]);
+    for (size_t d = 0; d < k.size(); ++d) value.push_back(bytes[head + blocks * 32 + d]);
+    for (size_t b = 0; b < blocks; ++b) key_scale.push_back(half_at(keys + b * 32)), value_scale.push_back(half_at(head + b * 32));
+  }
+  std::vector<int> key, value;
+  std::vector<uint16_t> key_scale, value_scale;
+};
+
+}  // namespace
+
+TEST_CASE("Q8_0 keeps each block of 32 features as rounded 127ths of its greatest, the last block of 16 by itself") {
+  std::vector<float> x(48, 0.0f);
+  x[0] = 127.0f, x[1] = 0.5f, x[2] = 1.5f, x[3] = -2.5f, x[31] = -126.6f;
+  x[32] = -254.0f, x[33] = 3.0f, x[47] = 100.0f;
+  std::vector<int> quants(48, 0);
+  quants[0] = 127, quants[2] = 2, quants[3] = -2, quants[31] = -127;
+  quants[32] = -127, quants[33] = 2, quants[47] = 50;
+  const std::vector<uint16_t> scales = {f32_to_f16(1.0f), f32_to_f16(2.0f)};
+  for (Isa isa : available_isas()) {
+    INFO(isa_name(isa));
+    const Kept kept(isa, x, x);
+    CHECK(kept.key == quants);
+    CHECK(kept.value == quants);
+    CHECK(kept.key_scale == scales);
+    CHECK(kept.value_scale == scales);
+  }
+}
+
+TEST_CASE("a Q8_0 block that cannot be told in 127ths is a NaN, and one too small for its scale is zero") {
+  const std::vector<int> zeros(32, 0);
+  for (Isa isa : available_isas()) {
+    for (const float bad : {std::nanf(""), -std::nanf(""), INFINITY, -INFINITY, 127.0f * 65520.0f, -3e38f})
+      for (const size_t where : {0UL, 15UL, 16UL, 31UL}) {
+        std::vector<float> x(64, 1.0f);
+        x[where] = bad;
+        INFO(isa_name(isa) << ", " << bad << " at " << where);
+        const Kept kept(isa, x, x);
+        for (const auto* kind : {&kept.key, &kept.value}) {
+          CHECK(std::vector<int>(kind->begin(), kind->begin() + 32) == zeros);
+          CHECK(kind->at(32) == 127);  // the next block is not touched
+        }
+        for (const auto* scale : {&kept.key_scale, &kept.value_scale}) {
+          CHECK(std::isnan(f16_to_f32(scale->at(0))));
+          CHECK(scale->at(1) == f32_to_f16(1.0f / 127.0f));
+        }
+      }
+    for (const float tiny : {0.0f, -0.0f, 1e-45f, -1e-38f, 127.0f * 0x1p-25f}) {
+      INFO(isa_name(isa) << ", " << tiny);
+      const Kept kept(isa, std::vector<float>(32, tiny), std::vector<float>(32, -tiny));
+      CHECK(kept.key == zeros);
+      CHECK(kept.value == zeros);
+      CHECK(kept.key_scale[0] == 0);
+      CHECK(kept.value_scale[0] == 0);
+    }
+    CHECK(Kept(isa, std::vector<float>(32, 127.0f * 65500.0f), std::vector<float>(32, 127.0f * 0x1p-24f)).key == std::vector<int>(32, 127));
+    CHECK(Kept(isa, std::vector<float>(32, 1.0f), std::vector<float>(32, -127.0f * 0x1p-24f)).value == std::vector<int>(32, -127));
+  }
+}
+
+TEST_CASE("a moved position is the same bits as one stored there, and no other position changes") {
+  for (Form form : {Form{3, 3, 64, KvType::f16}, Form{2, 2, 32, KvType::f32}, Form{3, 3, 64, KvType::q8_0}, Form{2, 2, 112, KvType::q8_0}})
+    for (const auto& [from, to] : {std::pair{5, 20}, {40, 39}, {47, 0}, {3, 3}, {33, 16}}) {
+      INFO(text(form) << ", " << from << " to " << to);
+      const Sequence sequence(form, 1, 19);
+      Cache moved(form, 48), stored(form, 48);
+      sequence.store(best_isa(), moved, 0, from);
+      kv_move(moved.layer, moved.pages.data(), from, to);
+      for (int32_t slot : {from, to}) sequence.store(best_isa(), stored, 0, slot);
+      CHECK(std::memcmp(moved.data.data(), stored.data.data(), stored.data.size()) == 0);
+    }
+}
+
+TEST_CASE("Q8_0 takes 8.5 bits a feature where blocks are whole, and 9 where heads have 16 features") {
+  const auto bits = [](int head_dim, KvType type) {
+    const KvLayer layer{nullptr, type, 3, head_dim};
+    return static_cast<double>(layer.page_bytes()) * 8 / (2.0 * 3 * head_dim * kPagePositions);
+  };
+  CHECK(bits(64, KvType::f32) == 32.0);
+  CHECK(bits(64, KvType::f16) == 16.0);
+  CHECK(bits(64, KvType::q8_0) == 8.5);
+  CHECK(bits(128, KvType::q8_0) == 8.5);
+  CHECK(bits(80, KvType::q8_0) == Approx(8.6));
+  CHECK(bits(16, KvType::q8_0) == 9.0);
+}
+
+TEST_CASE("a cache's type is found by its name alone") {
+  for (KvType type : {KvType::f16, KvType::f32, KvType::q8_0}) CHECK(kv_type_from_name(kv_type_name(type)) == type);
+  for (const char* name : {"", "auto", "F16", "q8_1", "q8_0 "}) CHECK_FALSE(kv_type_from_name(name));
 }
