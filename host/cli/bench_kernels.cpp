@@ -193,7 +193,7 @@ int bench_kernels(const KernelsOptions& options) {
   if (const auto fits = check_lengths(options, runtime.engine->context_length()); !fits.ok()) return fail(fits.error(), kUsage);
 
   const auto& schedule = (*session)->context.get_schedule();
-  const auto kv_type = (*session)->context.get_memory().kv_type == "f32" ? kernels::KvType::f32 : kernels::KvType::f16;
+  const kernels::KvType kv_type = model::kv_type_of((*session)->context.get_memory().kv_type);
   const int32_t longest = longest_sequence(options);
   const auto tokens = arbitrary_tokens(longest, runtime.target->architecture().vocab_size);
   KernelsResult result;

@@ -100,12 +100,12 @@ int score(const config::CommandLine& configuration) {
   if (!loaded.ok()) return fail(loaded.error(), kUsage);
   auto args = with_option(**loaded, "score", "spec.algorithm", std::string("none"));
   if (!args.ok()) return fail(args.error(), kUsage);
-  const bool f32 = (*args)->values().memory.kv_type == "f32";
+  const kernels::KvType kv_type = model::kv_type_of((*args)->values().memory.kv_type);
   auto session = open_session(*args, {});
   if (!session.ok()) return fail(session.error());
   model::Transformer& target = *(*session)->runtime.target;
   const model::Architecture& architecture = target.architecture();
-  model::KvCache cache(architecture, f32 ? kernels::KvType::f32 : kernels::KvType::f16, architecture.context_length);
+  model::KvCache cache(architecture, kv_type, architecture.context_length);
   return run_filter(std::cin, [&](const Json& object) -> Result<Json> {
     OUTRIDER_TRY(const ScoreLine line, parse_line(object, architecture));
     std::optional<model::KvSequence> sequence = cache.reserve(static_cast<int64_t>(line.ids.size()));

@@ -8,6 +8,8 @@
 
 namespace outrider::model {
 
+kernels::KvType kv_type_of(std::string_view name) { return kernels::kv_type_from_name(name).value_or(kernels::KvType::f16); }
+
 KvCache::KvCache(const Architecture& architecture, kernels::KvType type, int64_t positions)
     : shape_{nullptr, type, architecture.kv_heads, architecture.head_dim},
       layers_(architecture.layers),

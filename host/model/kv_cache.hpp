@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "kernels/cpu/attention.hpp"
@@ -18,6 +19,9 @@ struct KvSequence {
   std::vector<int32_t> pages;
   [[nodiscard]] int32_t capacity() const { return static_cast<int32_t>(pages.size()) * kernels::kPagePositions; }
 };
+
+// The type that `memory.kv_type` names; "auto" is F16.
+kernels::KvType kv_type_of(std::string_view name);
 
 class KvCache {
  public:

@@ -100,7 +100,7 @@ void find_pass_times(const std::string& model_path, const model::Transformer& ta
   const fs::path path = fs::absolute(model_path, unreadable);
   options.pass_times_key = path.string() + ", " + std::to_string(size) + " bytes; " + kernels::processor_name() + ", " +
                            std::string(kernels::isa_name(target.isa())) + ", " + std::to_string(target.pool().size()) + " threads; " +
-                           OUTRIDER_VERSION + ", KV " + (options.kv_type == kernels::KvType::f32 ? "f32" : "f16");
+                           OUTRIDER_VERSION + ", KV " + std::string(kernels::kv_type_name(options.kv_type));
   char name[32];
   std::snprintf(name, sizeof name, "%016zx.json", std::hash<std::string>()(options.pass_times_key));
   options.pass_times_file = fs::path(home) / ".cache/outrider/costs" / name;
@@ -165,7 +165,7 @@ EngineOptions engine_options(const config::RuntimeContext& context) {
   options.max_running_requests = static_cast<int32_t>(context.get_schedule().max_running_requests);
   options.max_batch_rows = static_cast<int32_t>(context.get_schedule().max_batch_rows);
   options.kv_positions = context.get_memory().kv_tokens;
-  options.kv_type = context.get_memory().kv_type == "f32" ? kernels::KvType::f32 : kernels::KvType::f16;
+  options.kv_type = model::kv_type_of(context.get_memory().kv_type);
   options.context_length = static_cast<int32_t>(context.get_model().context_length);
   options.refresh = [&context](EngineOptions& current) { follow(context, current); };
   options.refresh(options);

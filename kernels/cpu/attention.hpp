@@ -10,8 +10,8 @@
 //   o[d] likewise;  out[d] = o[d] / l   (also where there is one chunk only: exp(0) is exactly 1)
 // The cache's type: F32 keeps keys and values, F16 rounds them to nearest even. Q8_0 cuts a head's features into blocks of 32 (the last has
 // 16 where head_dim is an odd multiple of 16), each position's block by itself: n = round to nearest even (x * (127 / amax)), an int8, with
-// amax the block's greatest |x|, and one scale s = f16(amax / 127). Where s is 0, so are all n. A block with a NaN or infinity, or with an s
-// beyond F16, has n = 0 and s = NaN. The scale enters once a block, and in no other place:
+// amax the block's greatest |x|, and one scale s = f16(amax / 127). Where s is 0, so are all n. A block with a NaN or infinity, or with an
+// s beyond F16, has n = 0 and s = NaN. The scale enters once a block, and in no other place:
 //   score[p]: for each block b ascending, acc = fma(chain over its features, from 0, of q[d] * float(n[p][d]), s[p][b], acc), from acc = 0
 //   o_c[d]:   chain of fma over p ascending, from 0, of (w[p] * s[p][b of d]) * float(n[p][d])
 // A sliding window is a row's first position: nothing before it is in any sum, and pages wholly before it are not read. A NaN in a row's

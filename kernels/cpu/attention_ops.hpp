@@ -20,7 +20,7 @@ struct AttentionItem {
   const std::byte* data;      // the layer's pages
   size_t page_bytes;
   size_t keys_offset;         // of this KV head within a page: keys [head_dim][16], Q8_0's scales behind them
-  size_t value_scales_offset; // Q8_0's [scale_blocks()][16]
+  size_t value_scales_offset;  // Q8_0's [scale_blocks()][16]
   size_t values_offset;       // values [16][head_dim]
   KvType type;
   int head_dim;

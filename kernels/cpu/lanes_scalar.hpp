@@ -30,7 +30,9 @@ inline constexpr int kAccumulators = 6;  // how many Lanes an inner loop may kee
 [[maybe_unused]] inline void store(float* p, Lanes a) { std::memcpy(p, a.v, sizeof a.v); }
 [[maybe_unused]] inline void store(uint16_t* p, Lanes a) { for (int i = 0; i < 16; ++i) p[i] = f32_to_f16(a.v[i]); }
 // Rounds to nearest even; every lane must then lie within [-128, 127].
-[[maybe_unused]] inline void store(int8_t* p, Lanes a) { for (int i = 0; i < 16; ++i) p[i] = static_cast<int8_t>(__builtin_nearbyintf(a.v[i])); }
+[[maybe_unused]] inline void store(int8_t* p, Lanes a) {
+  for (int i = 0; i < 16; ++i) p[i] = static_cast<int8_t>(__builtin_nearbyintf(a.v[i]));
+}
 [[maybe_unused]] inline void store_first(float* p, Lanes a, int n) { std::memcpy(p, a.v, sizeof(float) * static_cast<size_t>(n)); }
 
 [[maybe_unused]] inline Lanes add(Lanes a, Lanes b) { OUTRIDER_EACH_LANE(a.v[i] + b.v[i]); }

@@ -1,6 +1,6 @@
 // What attention costs on one thread: rows of one sequence (a decoded token and its drafts) at a short and a long context, over
-// several layers in turn, so that keys and values come from beyond the core's caches as they do in a forward pass. Beside it, in the
-// same run, the speed of just reading that memory. Takes about 4 seconds.
+// several layers in turn, so that keys and values come from beyond the core's caches as they do in a forward pass, for F16 and Q8_0 caches.
+// Beside it, in the same run, the speed of just reading that memory. Takes about 10 seconds.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -38,22 +38,36 @@ struct Model {
   int layers, heads, kv_heads, head_dim;
 };
 
-void measure(const Model& model, int32_t context, double budget) {
-  const int32_t pages = context / kPagePositions + 2;
-  KvLayer layer{nullptr, KvType::f16, model.kv_heads, model.head_dim};
-  const size_t layer_bytes = static_cast<size_t>(pages) * layer.page_bytes();
-  AlignedBuffer<std::byte> data(layer_bytes * static_cast<size_t>(model.layers));
-  for (size_t i = 0; i < data.size() / 2; ++i) {  // halves between 1 and 2, either sign
-    const auto half = static_cast<uint16_t>((i * 2654435761u >> 7 & 0x83ffu) | 0x3c00u);
-    std::memcpy(data.data() + 2 * i, &half, sizeof half);
+// The cache of all layers in one type, filled with one context.
+struct Cache {
+  Cache(const Model& model, KvType type, int32_t context, const std::vector<int32_t>& table)
+      : shape{nullptr, type, model.kv_heads, model.head_dim},
+        layer_bytes(table.size() * shape.page_bytes()),
+        data(layer_bytes * static_cast<size_t>(model.layers)) {
+    std::mt19937 random(2);
+    std::normal_distribution<float> normal;
+    std::vector<float> floats(static_cast<size_t>(model.kv_heads) * static_cast<size_t>(model.head_dim) + 4096);
+    for (float& x : floats) x = normal(random);
+    for (int l = 0; l < model.layers; ++l)
+      for (int32_t p = 0; p < context; ++p) {
+        const float* k = floats.data() + (p * 31 + l * 7) % 4096;
+        kv_store(best_isa(), layer(l), table.data(), p, k, floats.data() + (p * 57 + l) % 4096);
+      }
   }
-  std::vector<int32_t> table(static_cast<size_t>(pages));
-  std::iota(table.begin(), table.end(), 0);
-  std::shuffle(table.begin(), table.end(), std::mt19937(1));
+  [[nodiscard]] KvLayer layer(int index) {
+    KvLayer out = shape;
+    out.data = data.data() + layer_bytes * static_cast<size_t>(index);
+    return out;
+  }
+  KvLayer shape;
+  size_t layer_bytes;
+  AlignedBuffer<std::byte> data;
+};
 
+double read_time(const AlignedBuffer<std::byte>& data, double budget) {
   constexpr int kPieces = 32;
   const size_t piece = data.size() / kPieces / 64 * 64;
-  const double read = least_time(kPieces, budget, [&](int part) {
+  return least_time(kPieces, budget, [&](int part) {
     uint64_t sum = 0, words[8];
     const std::byte* begin = data.data() + piece * static_cast<size_t>(part);
     for (size_t i = 0; i < piece; i += sizeof words) {
@@ -63,38 +77,52 @@ void measure(const Model& model, int32_t context, double budget) {
     volatile uint64_t keep = sum;
     (void)keep;
   });
-  std::printf("%s, context %d: %.1f MB of keys and values, a plain read takes %.2f ms (%.1f GB/s)\n", model.name, context,
-              static_cast<double>(data.size()) * 1e-6, read * 1e3, static_cast<double>(data.size()) / read * 1e-9);
+}
 
+double attention_time(const Model& model, Isa isa, Cache& cache, const std::vector<int32_t>& table, int32_t context, int m, double budget) {
   const size_t query = static_cast<size_t>(model.heads) * static_cast<size_t>(model.head_dim);
   const AttentionShape shape{model.heads, 0.125f};
+  std::vector<float> q(query * static_cast<size_t>(m), 0.01f), out(q.size());
+  std::vector<AttentionRow> rows;
+  for (int r = 0; r < m; ++r) rows.push_back({q.data() + query * static_cast<size_t>(r), table.data(), context - m + r + 1, nullptr, 0});
+  AttentionScratch scratch;
+  attention_prepare(scratch, cache.shape, shape, rows, 1);
+  const int items = static_cast<int>(attention_items(cache.shape, rows)), parts = items + 1;  // of a layer: its items, then the combination
+  return least_time(model.layers * parts, budget, [&](int part) {
+    const KvLayer layer = cache.layer(part / parts);
+    const int item = part % parts;
+    if (item < items)
+      attention_partial(isa, layer, shape, rows, scratch, 0, item, item + 1);
+    else
+      attention_combine(isa, layer, shape, rows, scratch, 0, m, out.data(), static_cast<int64_t>(query));
+  });
+}
+
+void measure(const Model& model, int32_t context, double budget) {
+  std::vector<int32_t> table(static_cast<size_t>(context / kPagePositions + 2));
+  std::iota(table.begin(), table.end(), 0);
+  std::shuffle(table.begin(), table.end(), std::mt19937(1));
+  Cache f16(model, KvType::f16, context, table), q8_0(model, KvType::q8_0, context, table);
+  for (const Cache* cache : {&f16, &q8_0}) {
+    const double read = read_time(cache->data, budget), bytes = static_cast<double>(cache->data.size());
+    std::printf("%s, context %d: %.1f MB of keys and values in %s, a plain read takes %.2f ms (%.1f GB/s)\n", model.name, context,
+                bytes * 1e-6, kv_type_name(cache->shape.type).data(), read * 1e3, bytes / read * 1e-9);
+  }
   for (Isa isa : available_isas()) {
     if (isa == Isa::scalar || isa == Isa::avx512_vnni) continue;
-    double alone = 0.0;
-    for (int m : {1, 4, 8, 16}) {
-      std::vector<float> q(query * static_cast<size_t>(m), 0.01f), out(q.size());
-      std::vector<AttentionRow> rows;
-      for (int r = 0; r < m; ++r) {
-        const size_t at = query * static_cast<size_t>(r);
-        rows.push_back({q.data() + at, table.data(), context - m + r + 1, nullptr, 0});
+    double alone[2] = {}, time[2] = {};
+    for (int m : {1, 4, 8, 16})
+      for (Cache* cache : {&f16, &q8_0}) {
+        const size_t type = cache == &q8_0;
+        time[type] = attention_time(model, isa, *cache, table, context, m, budget);
+        if (m == 1) alone[type] = time[type];
+        const double flops = 4.0 * model.heads * model.head_dim * context * m * model.layers;
+        std::printf("  %-8s %-4s %2d rows: %8.3f ms, %8.3f ms a row, %5.2f times one row; keys and values at %5.1f GB/s, %6.1f GFLOP/s",
+                    isa_name(isa).data(), kv_type_name(cache->shape.type).data(), m, time[type] * 1e3, time[type] * 1e3 / m,
+                    time[type] / alone[type], static_cast<double>(cache->data.size()) / time[type] * 1e-9, flops / time[type] * 1e-9);
+        if (type == 1) std::printf("; %.2f of F16's time", time[1] / time[0]);
+        std::printf("\n");
       }
-      AttentionScratch scratch;
-      attention_prepare(scratch, layer, shape, rows, 1);
-      const int items = static_cast<int>(attention_items(layer, rows)), parts = items + 1;  // of a layer: its items, then the combination
-      const double time = least_time(model.layers * parts, budget, [&](int part) {
-        layer.data = data.data() + layer_bytes * static_cast<size_t>(part / parts);
-        const int item = part % parts;
-        if (item < items)
-          attention_partial(isa, layer, shape, rows, scratch, 0, item, item + 1);
-        else
-          attention_combine(isa, layer, shape, rows, scratch, 0, m, out.data(), static_cast<int64_t>(query));
-      });
-      if (m == 1) alone = time;
-      const double flops = 4.0 * static_cast<double>(query) * context * m * model.layers;
-      std::printf("  %-8s %2d rows: %8.3f ms, %8.3f ms a row, %5.2f times one row; keys and values at %5.1f GB/s, %6.1f GFLOP/s\n",
-                  isa_name(isa).data(), m, time * 1e3, time * 1e3 / m, time / alone, static_cast<double>(data.size()) / time * 1e-9,
-                  flops / time * 1e-9);
-    }
   }
 }
 

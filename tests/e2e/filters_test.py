@@ -72,9 +72,9 @@ class Templates(unittest.TestCase):
 
 
 class Logits(unittest.TestCase):
-    def check_law(self, model, file, most_divergence, least_agreement):
+    def check_law(self, model, file, most_divergence, least_agreement, kv_type="f16"):
         lines = reference(file)
-        scored = run("score", "--model", model, timeout=120,
+        scored = run("score", "--model", model, "--kv-type", kv_type, timeout=120,
                      stdin=json_lines([{"ids": line["ids"], "want": line["top_ids"]} for line in lines]))
         self.assertEqual(scored.code, OK, scored.err)
         rows, divergence, agreed = 0, 0.0, 0
@@ -90,7 +90,7 @@ class Logits(unittest.TestCase):
         self.assertGreater(rows, 100)
         self.assertLess(divergence / rows, most_divergence)
         self.assertGreater(agreed / rows, least_agreement)
-        print(f"{model}: KL32 {divergence / rows:.2e} over {rows} rows, arg-max agrees in {100 * agreed / rows:.1f} %")
+        print(f"{model}, KV {kv_type}: KL32 {divergence / rows:.2e} over {rows} rows, arg-max agrees in {100 * agreed / rows:.1f} %")
 
     # The bounds are what llama.cpp reaches on the same rows. Our figures are the same on every machine, to the bit.
     def test_the_law_is_the_reference_law_at_least_as_nearly_as_a_peer_computes_it(self):
@@ -103,6 +103,9 @@ class Logits(unittest.TestCase):
             if (folder_of_models() / f"{model}.gguf").is_file():
                 with self.subTest(model):
                     self.check_law(model, file, most_divergence, least_agreement)
+
+    def test_the_law_with_a_cache_of_q8_0_is_nearly_that_of_f16(self):
+        self.check_law(MODEL, f"logits_{MODEL}.jsonl", 5e-3, 0.95, kv_type="q8_0")
 
     def test_a_row_does_not_depend_on_what_was_asked_beside_it(self):
         ids = reference(f"logits_{MODEL}.jsonl")[0]["ids"]

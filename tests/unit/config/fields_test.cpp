@@ -68,7 +68,7 @@ TEST_CASE("text becomes a value of the field's type, or says what was expected")
   CHECK(text_of("model.chat_template", "unset") == "unset");
   CHECK_THAT(text_of("model.path", ""), Contains("a text that is not empty"));
   CHECK_THAT(text_of("model.path", std::string("a\0b", 3)), Contains("\\u0000"));
-  CHECK_THAT(text_of("memory.kv_type", "f17"), Contains("one of \"auto\", \"f16\", \"f32\""));
+  CHECK_THAT(text_of("memory.kv_type", "f17"), Contains("one of \"auto\", \"f16\", \"f32\", \"q8_0\""));
 }
 
 TEST_CASE("a secret shows neither in values nor in messages") {

@@ -147,8 +147,8 @@ TEST_CASE("attention equals its specification to the bit for every instruction s
   positions.push_back(1029);
   for (Form form : {Form{9, 3, 64, KvType::f16}, Form{9, 3, 64, KvType::f32}, Form{14, 2, 128, KvType::f16}, Form{1, 1, 256, KvType::f16},
                     Form{1, 1, 256, KvType::f32}, Form{4, 2, 112, KvType::f16}, Form{12, 1, 16, KvType::f32}, Form{9, 3, 64, KvType::q8_0},
-                    Form{14, 2, 128, KvType::q8_0}, Form{1, 1, 256, KvType::q8_0}, Form{4, 2, 112, KvType::q8_0}, Form{3, 3, 80, KvType::q8_0},
-                    Form{12, 1, 16, KvType::q8_0}}) {
+                    Form{14, 2, 128, KvType::q8_0}, Form{1, 1, 256, KvType::q8_0}, Form{4, 2, 112, KvType::q8_0},
+                    Form{3, 3, 80, KvType::q8_0}, Form{12, 1, 16, KvType::q8_0}}) {
     Sequence sequence(form, 1030, 5);
     for (Isa isa : available_isas()) {
       INFO(isa_name(isa) << ", " << text(form));
@@ -267,8 +267,8 @@ TEST_CASE("a path may be longer than a chunk") {
 }
 
 TEST_CASE("a window equals its specification to the bit: within a page, across pages and chunks, before and after it is full") {
-  for (Form form : {Form{4, 1, 256, KvType::f16}, Form{9, 3, 64, KvType::f32}, Form{2, 2, 16, KvType::f16},
-                    Form{9, 3, 64, KvType::q8_0}, Form{2, 2, 112, KvType::q8_0}})
+  for (Form form : {Form{4, 1, 256, KvType::f16}, Form{9, 3, 64, KvType::f32}, Form{2, 2, 16, KvType::f16}, Form{9, 3, 64, KvType::q8_0},
+                    Form{2, 2, 112, KvType::q8_0}})
     for (int32_t window : {1, 5, 16, 23, 32, 250, 256, 257, 512}) {
       Sequence sequence(form, 560, 14);
       // Contexts one short of the window, of its length, one past it; then around chunk borders, with rows next to each other.

@@ -65,7 +65,7 @@ std::vector<Run> run(model::Transformer& target, const text::Tokenizer& tokenize
 
 // Every kind of draft, in each setting, against plain decoding.
 void check_identity(const tests::TinyModelOptions& form, const std::vector<Setting>& settings, const std::vector<int32_t>& request_counts,
-                    const std::vector<int32_t>& draft_lengths) {
+                    const std::vector<int32_t>& draft_lengths, kernels::KvType kv_type = kernels::KvType::f16) {
   kernels::ThreadPool pool(1);
   const auto made = tests::tiny_model(pool, kernels::best_isa(), form);
   model::Transformer& target = *made;
@@ -75,6 +75,7 @@ void check_identity(const tests::TinyModelOptions& form, const std::vector<Setti
       scheduler::EngineOptions options;
       options.use_planner = false;
       options.prefill_chunk = 6;
+      options.kv_type = kv_type;
       const auto plain = run(target, *tokenizer, options, setting, requests, nullptr);
       std::vector<int32_t> truth = request(0, setting).prompt;
       truth.insert(truth.end(), plain[0].tokens.begin(), plain[0].tokens.end());
@@ -120,6 +121,37 @@ TEST_CASE("so they do with norms of heads, and with windows shorter than a draft
     form.window = window;
     check_identity(form, {{0.0F, 1.0F}, {0.8F, 1.0F}}, {1, 3}, {4, 17});
   }
+}
+
+TEST_CASE("so they do with keys and values of Q8_0, with and without a window") {
+  check_identity({}, {{0.0F, 1.0F}, {0.8F, 1.0F}}, {1, 3}, {4, 17}, kernels::KvType::q8_0);
+  tests::TinyModelOptions form;
+  form.family = "gemma3";
+  form.window = 11;
+  check_identity(form, {{0.0F, 1.0F}}, {3}, {8}, kernels::KvType::q8_0);
+}
+
+TEST_CASE("every instruction set decodes the same tokens and logits' bits with keys and values of Q8_0, and other logits than with F16") {
+  kernels::ThreadPool pool(1);
+  const auto tokenizer = tests::tiny_tokenizer(kVocab);
+  const Setting setting{0.8F, 1.0F};
+  scheduler::EngineOptions options;
+  options.kv_type = kernels::KvType::q8_0;
+  std::vector<Run> scalar;
+  for (const kernels::Isa isa : kernels::available_isas()) {
+    const auto target = tests::tiny_model(pool, isa);
+    const auto runs = run(*target, *tokenizer, options, setting, 3, nullptr);
+    if (isa == kernels::Isa::scalar) scalar = runs;
+    for (size_t i = 0; i < runs.size(); ++i) {
+      CAPTURE(kernels::isa_name(isa), i);
+      REQUIRE(runs[i].tokens == scalar[i].tokens);
+      REQUIRE(runs[i].logits.size() == scalar[i].logits.size());
+      REQUIRE(std::memcmp(runs[i].logits.data(), scalar[i].logits.data(), scalar[i].logits.size() * sizeof(float)) == 0);
+    }
+  }
+  options.kv_type = kernels::KvType::f16;
+  const auto target = tests::tiny_model(pool, kernels::Isa::scalar);
+  CHECK(run(*target, *tokenizer, options, setting, 3, nullptr)[0].logits != scalar[0].logits);
 }
 
 TEST_CASE("the planner changes no token") {
