@@ -12,7 +12,7 @@
 // 16 where head_dim is an odd multiple of 16), each position's block by itself: n = round to nearest even (x * (127 / amax)), an int8, with
 // amax the block's greatest |x|, and one scale s = f16(amax / 127). Where s is 0, so are all n. A block with a NaN or infinity, or with an
 // s beyond F16, has n = 0 and s = NaN. The scale enters once a block, and in no other place:
-//   score[p]: for each block b ascending, acc = fma(chain over its features, from 0, of q[d] * float(n[p][d]), s[p][b], acc), from acc = 0
+//   score[p]: acc * scale; acc = 0, then for b ascending acc = fma(chain over the block, from 0, of q[d] * float(n[p][d]), s[p][b], acc)
 //   o_c[d]:   chain of fma over p ascending, from 0, of (w[p] * s[p][b of d]) * float(n[p][d])
 // A sliding window is a row's first position: nothing before it is in any sum, and pages wholly before it are not read. A NaN in a row's
 // query, or in a position it sees, makes its output NaN; slots it does not see may hold anything. reference_attention.hpp specifies it all.
