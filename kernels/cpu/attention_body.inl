@@ -339,7 +339,7 @@ template <class T>
 inline void add_shared(const AttentionItem& item, const int32_t* pages, int32_t begin, int32_t end, const float* weight, float* out,
                        int queries, bool resume) {
   Stretch<T> stretches[kMaxStretches];
-  if constexpr (kWidenShared && sizeof(T) < sizeof(float)) {
+  if constexpr (kWidenShared && sizeof(T) == sizeof(uint16_t)) {
     if (queries >= 2 * most_weighed(2)) {
       constexpr int kWide = 4096;  // 16 KiB
       alignas(64) float wide[kWide];
@@ -354,7 +354,7 @@ inline void add_shared(const AttentionItem& item, const int32_t* pages, int32_t 
           for (int i = 0; i < floats; i += 16) store(at_row + i, load(stretches[s].values + i));
           at_row += floats;
         }
-        const Stretch<float> all{wide, from, to - from};
+        const Stretch<float> all{wide, nullptr, from, to - from};
         add_stretches<float>(&all, 1, item.head_dim, weight, out, queries, resume);
         resume = true;
         from = to;
