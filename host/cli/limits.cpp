@@ -11,8 +11,7 @@ PassWork PassWork::of(const model::Transformer& target, kernels::KvType kv_type,
   const auto multiply = [&](const kernels::PackedMatrix& matrix, int32_t times) {
     if (times == 0) return;
     const double products = static_cast<double>(matrix.rows()) * static_cast<double>(matrix.cols()) * times;
-    const bool floats = kernels::type_traits(matrix.type()).block_elements == 1;
-    (floats ? work.f32_multiply_adds : work.int8_multiply_adds) += products;
+    (kernels::is_float_type(matrix.type()) ? work.f32_multiply_adds : work.int8_multiply_adds) += products;
     work.bytes += static_cast<double>(matrix.bytes());
   };
   for (const model::Layer& layer : weights.layers) {

@@ -69,7 +69,7 @@
   F(kv_type, std::string, "auto", .choices = {"auto", "f16", "f32", "q8_0"}, .last_stage = Stage::plan, .draft = DraftRule::own,   \
     .help = "Type of keys and values in the KV cache; q8_0 takes about half of f16's memory and rounds more coarsely; auto: f16.") \
   F(kv_tokens, int64_t, 0, .min = 0, .max = 1073741824, .unit = "tokens", .last_stage = Stage::plan,                               \
-    .help = "Tokens the KV cache has room for, over all requests; 0: planned from the free memory and max_running_requests.")
+    .help = "Tokens the KV cache has room for, over all requests; 0: the context length (at least 16384) and 64 for each of max_running_requests.")
 
 #define OUTRIDER_SPEC_FIELDS(F)                                                                                                    \
   F(algorithm, std::string, "none", .option = "drafter",                                                                           \

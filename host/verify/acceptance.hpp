@@ -2,7 +2,6 @@
 // that equals it. What is emitted is always the target's choice; the draft decides only how many rows of one pass are of use.
 #pragma once
 
-#include <concepts>
 #include <cstdint>
 #include <vector>
 
@@ -25,8 +24,7 @@ int32_t child_with(const DraftTree& draft, int32_t node, int32_t token);
 // each token as it is emitted, so that penalties see the drafted prefix. `keep_going(token)` is asked after each token; false ends the
 // walk there (a stop token, a full output). `result` is overwritten; its memory is used again. Errors: the law's.
 template <class Row, class KeepGoing>
-requires std::same_as<std::invoke_result_t<Row&, int32_t>, TargetRow> && std::predicate<KeepGoing&, int32_t> Result<void> accept(
-    const DraftTree& draft, TokenLaw& law, int64_t position, Row&& row, KeepGoing&& keep_going, Acceptance& result) {
+Result<void> accept(const DraftTree& draft, TokenLaw& law, int64_t position, Row&& row, KeepGoing&& keep_going, Acceptance& result) {
   result.clear();
   for (int32_t node = -1;; ++position) {
     OUTRIDER_TRY(const int32_t token, law.choose(row(node), position));

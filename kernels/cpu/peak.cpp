@@ -1,7 +1,5 @@
 #include "kernels/cpu/peak.hpp"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <chrono>
 
@@ -37,10 +35,6 @@ constexpr size_t kStride = 16;  // words in two cache lines: what one turn of th
 }  // namespace
 
 ReadBandwidth::ReadBandwidth(ThreadPool& pool, size_t bytes) : pool_(pool), data_(std::max<size_t>(bytes / sizeof(uint64_t), kStride)) {
-  // Large pages where the system gives them: the peak is the memory's, not the page tables'. A refusal costs some of the peak only.
-  constexpr size_t kPage = 4096;
-  const size_t ahead = (kPage - reinterpret_cast<uintptr_t>(data_.data()) % kPage) % kPage, all = data_.size() * sizeof(uint64_t);
-  if (all > ahead) (void)::madvise(reinterpret_cast<std::byte*>(data_.data()) + ahead, all - ahead, MADV_HUGEPAGE);
   pool_.run([&](const Worker& worker) {
     const auto [begin, end] = worker.share(static_cast<int64_t>(data_.size() / kStride));
     std::fill(data_.data() + begin * kStride, data_.data() + end * kStride, uint64_t{1});
