@@ -98,8 +98,7 @@ struct Engine::State {
   void retire();
 };
 
-// ---- outside the step
-// ----------------------------------------------------------------------------------------------------------------------
+// ---- outside the step --------------------------------------------------------------------------------------------------------
 
 Engine::Engine(model::Transformer& target, const text::Tokenizer& tokenizer, EngineOptions options) {
   const int32_t trained = target.architecture().context_length;
@@ -212,8 +211,7 @@ size_t Engine::kv_bytes() const { return state_->cache.bytes(); }
 
 const std::vector<double>& Engine::cost_curve() const { return state_->planner.curve().at_start; }
 
-// ---- the step
-// ------------------------------------------------------------------------------------------------------------------------------
+// ---- the step ----------------------------------------------------------------------------------------------------------------
 
 bool Engine::step() {
   State& s = *state_;
