@@ -20,7 +20,7 @@
 namespace outrider::cli {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kBenchFooter =
     "Each question is answered plainly and with each drafter, in turn and in changing order; tokens/s is decoding alone (output tokens\n"
     "after the first, over the seconds they took). Exit code 3 when a drafter changed an answer.\n"
     "Examples:\n"
@@ -192,10 +192,10 @@ int bench(BenchOptions options) {
 void add_bench(CLI::App& app, Command& chosen) {
   auto options = std::make_shared<BenchOptions>();
   CLI::App* command = app.add_subcommand("bench", "Measure drafters on questions, beside plain decoding");
-  command->footer(kFooter);
+  command->footer(kBenchFooter);
   command->add_option("--questions", options->questions, "Questions in Spec-Bench's form, a JSON object a line (needed)");
   command->add_option("--drafters", options->drafters, "Drafters, with commas between; the configured one when not given")
-      ->delimiter(',')->expected(1);
+      ->delimiter(',')->expected(1)->take_all();
   command->add_option("--limit", options->limit, "So many questions, spread evenly over the categories; 0: all")->capture_default_str();
   command->add_option("--repeats", options->repeats, "Runs of each question; the median counts")
       ->check(CLI::Range(1, 1000))->capture_default_str();

@@ -20,7 +20,7 @@
 namespace outrider::cli {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kChatFooter =
     "Examples:\n"
     "  outrider chat\n"
     "  outrider chat --model qwen2.5-coder-0.5b-instruct --drafter NAME --temp 0.7\n"
@@ -205,10 +205,10 @@ int chat(const ChatOptions& options) {
 void add_chat(CLI::App& app, Command& chosen) {
   auto options = std::make_shared<ChatOptions>();
   CLI::App* command = app.add_subcommand("chat", "Talk with the model on the terminal");
-  command->footer(std::string(kFooter) + "\n\nIn a conversation:\n" + kHelp);
+  command->footer(std::string(kChatFooter) + "\n\nIn a conversation:\n" + kHelp);
   command->add_option("--system", options->system, "System text")->group("Prompt");
   command->add_option("--drafters", options->drafters, "Drafters to load besides --drafter, for /drafter NAME")
-      ->delimiter(',')->expected(1);
+      ->delimiter(',')->expected(1)->take_all();
   add_sampling_options(*command, options->sampling, 1024);
   add_configuration_options(*command, options->configuration);
   command->callback([options, &chosen] { chosen = [options] { return chat(*options); }; });

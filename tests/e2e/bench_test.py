@@ -6,7 +6,7 @@ import pathlib
 import tempfile
 import unittest
 
-from outrider import DATA, DRAFTER, FAILED, OK, USAGE, json_lines, run
+from outrider import DATA, DRAFTER, FAILED, LIBRARIES, OK, USAGE, json_lines, run
 
 QUESTIONS = DATA / "spec_bench_dev.jsonl"
 SUBTASKS = ["mt_bench", "translation", "summarization", "qa", "math_reasoning", "rag"]
@@ -45,6 +45,16 @@ class Bench(unittest.TestCase):
         result, _ = self.bench("--questions", questions, "--turns", "all", "--repeats", 2, "--max-tokens", 12, "--temp", 0.8, "--seed", 3)
         self.assertEqual([row["category"] for row in result["rows"]], ["mt_bench", "overall"])
         self.assertIs(result["rows"][1]["identical"], True)
+
+    def test_each_of_several_drafters_has_its_rows(self):
+        settings = pathlib.Path(self.folder.name) / "settings.toml"
+        library = (LIBRARIES / "plugins" / f"{DRAFTER}.so").resolve()
+        settings.write_text(f'[drafter.one]\nlibrary = "{library}"\n[drafter.two]\nlibrary = "{library}"\nmax_n = 3\n')
+        outcome = run("bench", "--config", settings, "--drafters", "one,two", "--json", self.result, "--questions", QUESTIONS, "--limit", 1,
+                      "--max-tokens", 4)
+        self.assertEqual(outcome.code, OK, outcome)
+        rows = json.loads(self.result.read_text())["rows"]
+        self.assertEqual([row["drafter"] for row in rows if row["category"] == "overall"], ["one", "two"])
 
     def test_a_drafter_that_cannot_be_loaded_is_a_failure_that_names_it(self):
         outcome = run("bench", "--drafters", "no_such_drafter", "--questions", QUESTIONS, "--limit", 1, "--max-tokens", 2)

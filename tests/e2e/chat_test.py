@@ -45,7 +45,7 @@ class Piped(unittest.TestCase):
         self.assertTrue(outcome.out.endswith(fresh + "\n" + brief + "\n"), outcome.out)
 
     def test_the_drafter_can_be_changed_and_the_text_stays(self):
-        outcome = run("chat", *SHORT, "--drafters", DRAFTER, "--drafter", "none", stdin=f"Hello\n/reset\n/drafter {DRAFTER}\nHello\n")
+        outcome = run("chat", *SHORT, "--drafters", f"{DRAFTER},none", "--drafter", "none", stdin=f"Hello\n/reset\n/drafter {DRAFTER}\nHello\n")
         self.assertEqual(outcome.code, OK, outcome)
         half = len(outcome.out) // 2
         self.assertEqual(outcome.out[:half], outcome.out[half:])
