@@ -13,7 +13,7 @@
 namespace outrider::cli {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kAppFooter =
     "Examples:\n"
     "  outrider generate -p \"Why is the sky blue?\"\n"
     "  outrider chat --model smollm2-135m-instruct\n"
@@ -45,7 +45,7 @@ int run(int argc, char** argv) {
                "outrider");
   app.set_version_flag("--version", std::string("outrider ") + OUTRIDER_VERSION);
   app.require_subcommand(1);
-  app.footer(kFooter);
+  app.footer(kAppFooter);
   Command chosen;
   add_generate(app, chosen);
   add_chat(app, chosen);

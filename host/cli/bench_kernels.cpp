@@ -20,7 +20,7 @@
 namespace outrider::cli {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kBenchKernelsFooter =
     "Figures are medians of --repeats rounds; peaks are the best of them. The limit of a pass of M rows is the longer of\n"
     "  memory      (bytes of the weights, head included, + keys and values seen) / read bandwidth\n"
     "  arithmetic  multiply-adds with quantised weights / int8 rate + those with float weights and of attention / f32 rate;\n"
@@ -225,7 +225,7 @@ int bench_kernels(const KernelsOptions& options) {
 void add_bench_kernels(CLI::App& bench, Command& chosen) {
   auto options = std::make_shared<KernelsOptions>();
   CLI::App* command = bench.add_subcommand("kernels", "Measure this machine's peaks and how near them the model runs");
-  command->footer(kFooter);
+  command->footer(kBenchKernelsFooter);
   command->add_option("--repeats", options->repeats, "Rounds; the median counts")->check(CLI::Range(1, 1000))->capture_default_str();
   command->add_option("--prefill", options->prefill, "Tokens of the prompt that is read; one of 128 is read too")
       ->check(CLI::Range(1, 1 << 24))

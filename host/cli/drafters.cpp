@@ -15,7 +15,7 @@
 namespace outrider::cli {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kDraftersFooter =
     "Plugins come from the [drafter.NAME] tables and from the folders in [plugins] paths. Each is looked at in a process of its own.\n"
     "Examples:\n"
     "  outrider drafters\n"
@@ -62,7 +62,7 @@ int drafters(const DraftersOptions& options) {
 void add_drafters(CLI::App& app, Command& chosen) {
   auto options = std::make_shared<DraftersOptions>();
   CLI::App* command = app.add_subcommand("drafters", "List the drafters that are found, and why one cannot be used");
-  command->footer(kFooter);
+  command->footer(kDraftersFooter);
   command->add_flag("--json", options->json, "Print a JSON list");
   config::add_options(*command, options->configuration, {config::Namespace::spec});
   command->callback([options, &chosen] { chosen = [options] { return drafters(*options); }; });

@@ -16,7 +16,7 @@
 namespace outrider::cli {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kGenerateFooter =
     "Examples:\n"
     "  outrider generate -p \"Why is the sky blue?\"\n"
     "  outrider generate --drafter NAME --compare-plain --file article.txt\n"
@@ -107,7 +107,7 @@ int generate(const GenerateOptions& options) {
 void add_generate(CLI::App& app, Command& chosen) {
   auto options = std::make_shared<GenerateOptions>();
   CLI::App* command = app.add_subcommand("generate", "Answer a prompt, or a file of prompts");
-  command->footer(kFooter);
+  command->footer(kGenerateFooter);
   CLI::Option* text = command->add_option("-p,--prompt,prompt", options->text, "The prompt; standard input when none is given");
   CLI::Option* file = command->add_option("-f,--file", options->file, "Read the prompt from a file; - is standard input")->excludes(text);
   command->add_option("--jsonl", options->jsonl, "Answer each line of a file; - is standard input")->excludes(text)->excludes(file);

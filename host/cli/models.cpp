@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kFooter =
+constexpr const char* kModelsFooter =
     "A model goes by its name here or by its file's path (--model). scripts/fetch-model NAME fetches one.\n"
     "Examples:\n"
     "  outrider models\n"
@@ -103,7 +103,7 @@ int list_models(bool json) {
 void add_models(CLI::App& app, Command& chosen) {
   auto json = std::make_shared<bool>(false);
   CLI::App* command = app.add_subcommand("models", "List the models known by name and those that are here");
-  command->footer(kFooter);
+  command->footer(kModelsFooter);
   command->add_flag("--json", *json, "Print a JSON list");
   command->callback([json, &chosen] { chosen = [json] { return list_models(*json); }; });
 }

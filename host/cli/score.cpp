@@ -15,7 +15,7 @@
 namespace outrider::cli {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kScoreFooter =
     "A line {\"ids\": [1, 4093, 198], \"want\": [[29, 28], [198]]} gives {\"logprobs\": [[…, …], […]], \"argmax\": [29, 198]}: row i is\n"
     "the law of the token after ids[0..i]; there are as many rows as \"want\" has lists. Without \"want\": the arg-max after every token.\n"
     "Example:\n"
@@ -121,7 +121,7 @@ int score(const config::CommandLine& configuration) {
 void add_score(CLI::App& app, Command& chosen) {
   auto configuration = std::make_shared<config::CommandLine>();
   CLI::App* command = app.add_subcommand("score", "Log-probabilities of given tokens, a JSON object a line");
-  command->footer(kFooter);
+  command->footer(kScoreFooter);
   add_configuration_options(*command, *configuration);
   command->callback([configuration, &chosen] { chosen = [configuration] { return score(*configuration); }; });
 }

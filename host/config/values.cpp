@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kShownBytes = 80;
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     if (out.size() >= kShownBytes && (static_cast<unsigned char>(c) & 0xC0) != 0x80) {  // never in the middle of a character
@@ -59,10 +59,10 @@ struct Shown {
   std::string operator()(bool value) const { return value ? "true" : "false"; }
   std::string operator()(int64_t value) const { return std::to_string(value); }
   std::string operator()(double value) const { return number(value); }
-  std::string operator()(const std::string& value) const { return quoted(value); }
+  std::string operator()(const std::string& value) const { return in_quotes(value); }
   std::string operator()(const std::vector<std::string>& values) const {
     std::string text = "[";
-    for (size_t i = 0; i < values.size(); ++i) text += (i == 0 ? "" : ", ") + quoted(values[i]);
+    for (size_t i = 0; i < values.size(); ++i) text += (i == 0 ? "" : ", ") + in_quotes(values[i]);
     return text + ']';
   }
 };
@@ -118,13 +118,13 @@ Result<FieldValue> parse(const FieldInfo& info, std::string_view text) {
       } else if (text == "false" || text == "0") {
         value = false;
       } else {
-        return unexpected(info, quoted(text));
+        return unexpected(info, in_quotes(text));
       }
       break;
     case FieldType::integer: {
       int64_t number = 0;
       const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-      if (error != std::errc() || end != text.data() + text.size()) return unexpected(info, quoted(text));
+      if (error != std::errc() || end != text.data() + text.size()) return unexpected(info, in_quotes(text));
       value = number;
       break;
     }

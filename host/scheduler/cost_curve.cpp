@@ -13,11 +13,11 @@ namespace outrider::scheduler {
 namespace {
 
 // What is timed, in this order: on a large model, of which the budget buys few passes, the curve still has its two ends.
-struct Timing {
+struct Pass {
   int32_t rows;
   bool far;
 };
-constexpr Timing kTimings[] = {{1, false},  {8, false},  {1, true},  {16, false}, {4, false}, {8, true},   {2, false},
+constexpr Pass kTimings[] = {{1, false},  {8, false},  {1, true},  {16, false}, {4, false}, {8, true},   {2, false},
                                {32, false}, {16, true},  {4, true},  {6, false},  {12, false}, {3, false}, {24, false},
                                {2, true},   {32, true},  {6, true},  {12, true},  {3, true},  {24, true}};
 constexpr int kNeeded = 2;  // the first so many are timed whatever they cost: without them there is no curve
@@ -54,26 +54,26 @@ bool PassTimes::measure(model::Transformer& target, model::KvCache& cache, int32
   if (context != far_context) *this = {context, {}};  // another context: times at the old one say nothing
   cache.touch(*sequence);
   double spent = 0;
-  const auto time = [&](Timing timing) {
+  const auto time = [&](Pass timing) {
     const double seconds = time_pass(target, cache, *sequence, timing.rows, timing.far ? context : 0);
     spent += seconds;
     Point& point = points[timing.rows];
     double& kept = timing.far ? point.far : point.near;
     kept = kept > 0 ? std::min(kept, seconds) : seconds;
   };
-  const auto known = [&](Timing timing) {
+  const auto known = [&](Pass timing) {
     const auto found = points.find(timing.rows);
     return found == points.end() ? 0.0 : timing.far ? found->second.far : found->second.near;
   };
   // What a pass is expected to take: as it did, else as twice as many rows as the nearest that is known.
-  const auto expected = [&](Timing timing) {
+  const auto expected = [&](Pass timing) {
     if (known(timing) > 0) return known(timing);
     const auto nearest = points.lower_bound(timing.rows);
     return nearest != points.end() ? nearest->second.near : std::prev(points.end())->second.near * 2;
   };
   for (int round = 0; round <= kRounds; ++round) {
     int index = 0;
-    for (const Timing timing : kTimings) {
+    for (const Pass timing : kTimings) {
       const bool needed = index++ < kNeeded;
       if (timing.rows > sequence->capacity() - context || (timing.far && context == 0)) continue;
       if (round == 0 && known(timing) > 0) continue;  // first what was never timed

@@ -61,15 +61,15 @@ std::optional<unsigned char> byte_of_name(std::string_view name) {
 }
 
 std::string with_plain_spaces(std::string_view token) {
-  constexpr std::string_view kVisibleSpace = "\xE2\x96\x81";  // U+2581
+  constexpr std::string_view kSpaceMark = "\xE2\x96\x81";  // U+2581
   std::string piece;
   for (size_t at = 0; at < token.size();) {
-    const size_t visible = std::min(token.find(kVisibleSpace, at), token.size());
+    const size_t visible = std::min(token.find(kSpaceMark, at), token.size());
     piece.append(token, at, visible - at);
     at = visible;
     if (at < token.size()) {
       piece.push_back(' ');
-      at += kVisibleSpace.size();
+      at += kSpaceMark.size();
     }
   }
   return piece;

@@ -15,7 +15,7 @@ using Catch::Matchers::Contains;
 
 namespace {
 
-Setup ngram(std::vector<std::pair<std::string, OptionValue>> options = {}) {
+Setup ngram_setup(std::vector<std::pair<std::string, OptionValue>> options = {}) {
   Setup setup;
   setup.name = "ngram";  // found by name, in the plugin folder
   setup.options = std::move(options);
@@ -26,7 +26,7 @@ Setup ngram(std::vector<std::pair<std::string, OptionValue>> options = {}) {
 }  // namespace
 
 TEST_CASE("the n-gram drafter is found by name and proposes what followed before") {
-  Session session(ngram());
+  Session session(ngram_setup());
   REQUIRE(refusal(session) == "");
   CHECK(session->report().id == "org.outrider.ngram");
   CHECK(session->proposes_trees());
@@ -40,7 +40,7 @@ TEST_CASE("the n-gram drafter is found by name and proposes what followed before
 }
 
 TEST_CASE("the n-gram drafter proposes nothing where nothing matches") {
-  Session session(ngram());
+  Session session(ngram_setup());
   std::vector<int32_t> tokens;
   for (int32_t i = 0; i < 500; ++i) tokens.push_back(i);
   REQUIRE(session->open(1, tokens, 0, 0, 100));
@@ -50,17 +50,17 @@ TEST_CASE("the n-gram drafter proposes nothing where nothing matches") {
 
 TEST_CASE("different continuations become a tree, and a chain when one branch is wanted") {
   const std::vector<int32_t> tokens = {1, 2, 3, 30, 31, 1, 2, 3, 40, 41, 1, 2, 3};
-  Session tree(ngram());
+  Session tree(ngram_setup());
   REQUIRE(tree->open(1, tokens, 0, 0, 100));
   const auto branching = tree.propose(1, tokens, 0);
   CHECK(std::count(branching.parents.begin(), branching.parents.end(), -1) == 2);
-  Session chain(ngram({{"branches", int64_t{1}}}));
+  Session chain(ngram_setup({{"branches", int64_t{1}}}));
   REQUIRE(chain->open(1, tokens, 0, 0, 100));
   const auto straight = chain.propose(1, tokens, 0);
   REQUIRE(straight.size() > 1);
   for (int32_t i = 0; i < straight.size(); ++i) CHECK(straight.parents[static_cast<size_t>(i)] == i - 1);
   CHECK(straight.tokens[0] == 40);  // the most recent
-  Setup forbidden = ngram();
+  Setup forbidden = ngram_setup();
   forbidden.fields = {{"spec.tree", false}};
   Session host_says(forbidden);
   REQUIRE(host_says->open(1, tokens, 0, 0, 100));
@@ -68,7 +68,7 @@ TEST_CASE("different continuations become a tree, and a chain when one branch is
 }
 
 TEST_CASE("an unlucky request is drafted less and its neighbour is not") {
-  Setup setup = ngram();
+  Setup setup = ngram_setup();
   setup.options = {{"min_chance", 0.2}};
   Session session(setup);
   std::vector<int32_t> unlucky = {1, 2, 3, 4, 5, 6, 7, 1, 2, 3};
@@ -93,7 +93,7 @@ TEST_CASE("same request, same history, same drafts, whatever else is in the batc
   std::vector<int32_t> tokens, noise;
   for (int i = 0; i < 400; ++i) tokens.push_back(static_cast<int32_t>(random() % 9)), noise.push_back(static_cast<int32_t>(random() % 5));
   const auto drafts = [&](bool with_others) {
-    Session session(ngram());
+    Session session(ngram_setup());
     REQUIRE(session->open(1, std::span(tokens).first(100), 0, 0, 1000));
     if (with_others) REQUIRE(session->open(2, std::span(noise).first(100), 0, 0, 1000));
     std::vector<verify::DraftTree> all;
@@ -116,7 +116,7 @@ TEST_CASE("same request, same history, same drafts, whatever else is in the batc
 
 TEST_CASE("a corpus from the configuration is drafted from, and one removed at run time no longer is") {
   const TemporaryFolder folder;
-  Setup setup = ngram();
+  Setup setup = ngram_setup();
   setup.corpora = {{"manual", folder.write("manual.jsonl", "\"open the pod bay doors\"\n[500, 501, 502, 503]\n").string()}};
   Session session(setup);
   REQUIRE(refusal(session) == "");
@@ -131,13 +131,13 @@ TEST_CASE("a corpus from the configuration is drafted from, and one removed at r
 }
 
 TEST_CASE("a corpus file that is not there refuses the drafter with the file's name") {
-  Setup setup = ngram();
+  Setup setup = ngram_setup();
   setup.corpora = {{"gone", "/nowhere/gone.jsonl"}};
   CHECK_THAT(refusal(Session(setup)), Contains("/nowhere/gone.jsonl") && Contains("cannot be opened"));
 }
 
 TEST_CASE("options that contradict each other are refused in words") {
-  CHECK_THAT(refusal(Session(ngram({{"min_n", int64_t{6}}, {"max_n", int64_t{3}}}))), Contains("expected min_n <= max_n, found min_n = 6"));
+  CHECK_THAT(refusal(Session(ngram_setup({{"min_n", int64_t{6}}, {"max_n", int64_t{3}}}))), Contains("expected min_n <= max_n, found min_n = 6"));
 }
 
 TEST_CASE("the state of a request survives saving and loading, and a damaged one is refused") {
@@ -219,7 +219,7 @@ TEST_CASE("the state of a request survives saving and loading, and a damaged one
 
 TEST_CASE("a proposal at 8192 tokens takes microseconds, with and without a match") {
   // The promise is 20 microseconds (tests/bench measures it); ten times that fails here, on a busy machine and under a sanitizer too.
-  Setup setup = ngram();
+  Setup setup = ngram_setup();
   Session session(setup);
   std::mt19937 random(5);
   std::vector<int32_t> prose, noise;
