@@ -47,11 +47,11 @@ class NgramDrafter {
   static constexpr char state_format[] = "outrider.ngram.rates";
   static constexpr uint32_t state_version = 1;
   static constexpr outrider_option options[] = {
-      sdk::integer_option("min_n", "2", 1, MatchIndex::kLargestN, "shortest match", "tokens"),
+      sdk::integer_option("min_n", "1", 1, MatchIndex::kLargestN, "shortest match", "tokens"),
       sdk::integer_option("max_n", "5", 1, MatchIndex::kLargestN, "longest match looked up by hash; longer ones are found by comparing",
                           "tokens"),
       sdk::integer_option("branches", "4", 1, 16, "different continuations in one draft; 1: a chain"),
-      sdk::float_option("min_chance", "0.25", 0.0, 1.0,
+      sdk::float_option("min_chance", "0.05", 0.0, 1.0,
                         "a node is proposed only if its chance to be accepted, with all its ancestors, is at least this"),
   };
 

@@ -24,8 +24,8 @@ TEST_CASE("the rate of a length approaches what is observed at that length alone
 
 TEST_CASE("old rounds fade") {
   HitRates rates;
-  for (int i = 0; i < 200; ++i) rates.record(3, false);
-  for (int i = 0; i < 60; ++i) rates.record(3, true);
+  for (int i = 0; i < 400; ++i) rates.record(3, false);
+  for (int i = 0; i < 150; ++i) rates.record(3, true);
   CHECK(rates.rate(3) > 0.7F);
 }
 

@@ -118,6 +118,7 @@ TEST_CASE("a corpus from the configuration is drafted from, and one removed at r
   const TemporaryFolder folder;
   Setup setup = ngram_setup();
   setup.corpora = {{"manual", folder.write("manual.jsonl", "\"open the pod bay doors\"\n[500, 501, 502, 503]\n").string()}};
+  setup.options.push_back({"min_n", int64_t{2}});  // "o" stands in the text itself
   Session session(setup);
   REQUIRE(refusal(session) == "");
   const std::vector<int32_t> text = *byte_tokens("please open the po");
