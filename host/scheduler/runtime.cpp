@@ -91,6 +91,15 @@ void follow(const config::RuntimeContext& context, EngineOptions& options) {
   options.use_planner = spec.planner;
 }
 
+// Tells one build of this program from another: other kernels, other times.
+std::string program_build() {
+  std::error_code unreadable;
+  const fs::path program = fs::read_symlink("/proc/self/exe", unreadable);
+  const auto size = fs::file_size(program, unreadable);
+  const auto written = fs::last_write_time(program, unreadable).time_since_epoch().count();
+  return unreadable ? OUTRIDER_VERSION : OUTRIDER_VERSION " of " + std::to_string(size) + " bytes, written " + std::to_string(written);
+}
+
 // Where the times of this model's passes on this machine are kept, and what they hold for. No home folder, no file.
 void find_pass_times(const std::string& model_path, const model::Transformer& target, EngineOptions& options) {
   const char* home = std::getenv("HOME");
@@ -100,7 +109,7 @@ void find_pass_times(const std::string& model_path, const model::Transformer& ta
   const fs::path path = fs::absolute(model_path, unreadable);
   options.pass_times_key = path.string() + ", " + std::to_string(size) + " bytes; " + kernels::processor_name() + ", " +
                            std::string(kernels::isa_name(target.isa())) + ", " + std::to_string(target.pool().size()) + " threads; " +
-                           OUTRIDER_VERSION + ", KV " + std::string(kernels::kv_type_name(options.kv_type));
+                           program_build() + ", KV " + std::string(kernels::kv_type_name(options.kv_type));
   char name[32];
   std::snprintf(name, sizeof name, "%016zx.json", std::hash<std::string>()(options.pass_times_key));
   options.pass_times_file = fs::path(home) / ".cache/outrider/costs" / name;

@@ -56,6 +56,17 @@ TEST_CASE("a curve is held within reason: more rows never cost less, nor more th
   }
 }
 
+TEST_CASE("one slow pass of few rows does not make the rows added to it look cheap") {
+  PassTimes times;
+  times.far_context = 1000;
+  times.points = {{1, {0.010, 0.030}}, {2, {0.010, 0.014}}, {8, {0.020, 0.030}}};  // one row was disturbed at the far context
+  const CostCurve curve = times.curve();
+  CHECK(curve.cost(1, 1000) == Approx(1.4));
+  CHECK(curve.cost(8, 1000) / curve.cost(1, 1000) == Approx(3.0 / 1.4));
+  times.points[1] = {0.050, 0.030};  // at the short one too
+  CHECK(times.curve().cost(8, 0) == Approx(2.0));
+}
+
 TEST_CASE("without any time M rows cost M passes, so that nothing is drafted blindly") {
   CHECK(PassTimes().curve().cost(8, 0) == 8.0);
 }
@@ -74,7 +85,7 @@ TEST_CASE("measuring keeps the least time of each pass and stays within its budg
   PassTimes times;
   times.measure(*target, cache, 2048, 0.3);
   CHECK(times.far_context == 1024);
-  REQUIRE(times.points.size() == 10);
+  REQUIRE(times.points.size() == 6);
   CHECK(cache.available() == cache.capacity());
   const auto before = times.points;
   times.measure(*target, cache, 2048, 0.3);
@@ -82,7 +93,7 @@ TEST_CASE("measuring keeps the least time of each pass and stays within its budg
     CHECK(times.points[rows].near <= point.near);
     CHECK(times.points[rows].far <= point.far);
     CHECK(point.near > 0);
-    CHECK(point.far > 0);
+    CHECK((point.far > 0 || rows == 32));  // a batch that wide holds many requests, whose contexts differ
   }
   PassTimes least;
   least.measure(*target, cache, 2048, 0.0);
