@@ -35,6 +35,14 @@ class Claims {
   alignas(64) std::atomic<int64_t> next_{0};
 };
 
+// What a thread that waits for the others will probably read first of `weight`: the one it waits for comes through the barrier first and
+// claims the first piece, so this one gets the second. No more than a core's own cache holds beside the activations.
+std::span<const std::byte> second_piece(const Worker& worker, const PackedMatrix& weight) {
+  constexpr size_t kMost = 256 << 10;
+  const auto offset = static_cast<size_t>(weight.group(weight.groups() / (2 * worker.count)) - weight.group(0));
+  return {weight.group(0) + offset, std::min(kMost, weight.bytes() - offset)};
+}
+
 // A linear layer, row r to out[r * stride].
 void linear(const Worker& worker, Claims& claims, Isa isa, const Activations& in, const PackedMatrix& weight, float* out, int64_t stride) {
   claims.run(worker, weight.groups(), 2, [&](int64_t begin, int64_t end) { kernels::matmul(isa, weight, in, out, stride, begin, end); });
@@ -332,7 +340,7 @@ Output Transformer::forward(const Batch& batch, KvCache& cache) {
       quantize_terms(own.hidden_in, own.hidden_terms_in, normed);
       share_rows();
       linear(worker, claims.qkv, isa_, own.hidden_in, own.hidden_terms_in, {{layer.q, b.q.data()}, {layer.k, b.k.data()}, {layer.v, b.v.data()}});
-      worker.barrier();
+      worker.barrier(second_piece(worker, layer.output));
       for (int64_t r = shared_out.begin; r < shared_out.end; ++r) {  // q, k and the cache are everybody's
         const BatchRow& row = batch.rows[r];
         const float* angles = (local ? local_rope_table_ : rope_table_).row(row.position);
@@ -346,25 +354,26 @@ Output Transformer::forward(const Batch& batch, KvCache& cache) {
         kernels::rope(isa_, k, a.kv_heads, a.head_dim, a.rotary, a.rope_pairs, angles);
         kernels::kv_store(isa_, kv, row.sequence->pages.data(), row.slot, k, v);
       }
-      worker.barrier();
+      worker.barrier(second_piece(worker, layer.output));
       claims.attention.run(worker, items, 1, [&](int64_t begin, int64_t end) {
         kernels::attention_partial(isa_, kv, shape, seen, b.attention, worker.index, begin, end);
       });
-      worker.barrier();
+      worker.barrier(second_piece(worker, layer.output));
       kernels::attention_combine(isa_, kv, shape, seen, b.attention, mine.begin, mine.end, own.attended.data(), 2 * a.q_size());
       quantize_terms(own.attended_in, own.attended_terms_in, own.attended.data());
       share_rows();
       linear(worker, claims.output, isa_, own.attended_in, own.attended_terms_in, {{layer.output, b.delta.data()}});
-      worker.barrier();
+      worker.barrier(second_piece(worker, layer.gate));
       add_to_stream(&layer.output, &layer.output_bias, layer.post_attention_norm);
 
       norm_rows(layer.ffn_norm);
       own.hidden_in.quantize(isa_, mine.begin, mine.end);
       share_rows();
       gated(worker, claims.gated, isa_, own.hidden_in, layer, activate, b);
-      worker.barrier();
+      worker.barrier(second_piece(worker, layer.down));
       linear(worker, claims.down, isa_, b.ffn_in, layer.down, b.delta.data(), 2 * hidden);
-      worker.barrier();
+      const bool last = l + 1 == a.layers;
+      worker.barrier(second_piece(worker, last ? weights_.head() : weights_.layers[static_cast<size_t>(l) + 1].q));
       add_to_stream(nullptr, nullptr, layer.post_ffn_norm);
     }
     if (wanted_rows == 0) return;  // the same for every thread

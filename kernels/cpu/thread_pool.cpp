@@ -1,5 +1,6 @@
 #include "kernels/cpu/thread_pool.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <mutex>
@@ -22,13 +23,20 @@ constexpr auto kDispatchSpin = std::chrono::microseconds(200);
 // With more threads than processors the one waited for may need this one's processor: give it away soon.
 constexpr auto kOversubscribedSpin = std::chrono::microseconds(5);
 
-// Returns once `value` differs from `old`.
-void wait_while_equal(std::atomic<uint32_t>& value, uint32_t old, Clock::duration spin, bool oversubscribed) {
+// Returns once `value` differs from `old`, having loaded as much of `upcoming` into the cache as there was time for.
+void wait_while_equal(std::atomic<uint32_t>& value, uint32_t old, Clock::duration spin, bool oversubscribed,
+                      std::span<const std::byte> upcoming = {}) {
   const auto begin = Clock::now(), deadline = begin + (oversubscribed ? Clock::duration(kOversubscribedSpin) : spin);
   for (auto now = begin; now < deadline; now = Clock::now()) {
     for (int i = 0; i < 32; ++i) {
       if (value.load(std::memory_order_acquire) != old) return;
-      __builtin_ia32_pause();
+      if (upcoming.empty()) {
+        __builtin_ia32_pause();
+      } else {  // two lines between two looks: the others are kept waiting for no more than one line's latency
+        __builtin_prefetch(upcoming.data(), 0, 2);
+        __builtin_prefetch(upcoming.data() + 64, 0, 2);
+        upcoming = upcoming.subspan(std::min<size_t>(upcoming.size(), 128));
+      }
     }
     if (now - begin > kPauseSpin) std::this_thread::yield();
   }
@@ -94,7 +102,7 @@ void ThreadPool::run_erased(void (*function)(void*, const Worker&), void* contex
   wait_at_barrier();
 }
 
-void ThreadPool::wait_at_barrier() {
+void ThreadPool::wait_at_barrier(std::span<const std::byte> upcoming) {
   State& state = *state_;
   if (state.count == 1) return;
   const uint32_t phase = state.phase.load(std::memory_order_relaxed);  // cannot change before this thread arrives
@@ -103,10 +111,10 @@ void ThreadPool::wait_at_barrier() {
     state.phase.fetch_add(1, std::memory_order_release);
     state.phase.notify_all();
   } else {
-    wait_while_equal(state.phase, phase, kBarrierSpin, state.oversubscribed);
+    wait_while_equal(state.phase, phase, kBarrierSpin, state.oversubscribed, upcoming);
   }
 }
 
-void Worker::barrier() const { pool->wait_at_barrier(); }
+void Worker::barrier(std::span<const std::byte> upcoming) const { pool->wait_at_barrier(upcoming); }
 
 }  // namespace outrider::kernels

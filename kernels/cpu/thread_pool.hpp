@@ -3,8 +3,10 @@
 // output. Waiting spins for a bounded time, then parks in the kernel, so an idle host costs nothing.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <type_traits>
 
 namespace outrider::kernels {
@@ -18,7 +20,8 @@ struct Worker {
   int count;
 
   // Waits until all `count` threads of the run are here. Every thread must make the same sequence of barrier calls.
-  void barrier() const;
+  // While it waits it loads `upcoming` into its core's cache, so that memory is not idle: what this thread reads first afterwards.
+  void barrier(std::span<const std::byte> upcoming = {}) const;
 
   // This thread's contiguous share [begin, end) of n items; shares differ by at most one item.
   struct Share { int64_t begin, end; };
@@ -46,7 +49,7 @@ class ThreadPool {
  private:
   friend struct Worker;
   void run_erased(void (*function)(void*, const Worker&), void* context);
-  void wait_at_barrier();
+  void wait_at_barrier(std::span<const std::byte> upcoming = {});
   struct State;
   std::unique_ptr<State> state_;
 };
