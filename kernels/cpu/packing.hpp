@@ -12,7 +12,7 @@ namespace outrider::kernels {
 const BlockLayout& block_layout(TensorType type);                  // quantised types
 size_t packed_group_bytes(TensorType type, int64_t cols);          // of 16 rows, a multiple of 64
 
-// Packs up to 16 GGUF rows (row_bytes apart) into the group at `group`; absent rows become zero.
+// Packs up to 16 GGUF rows (row_bytes apart) into the group at `group`, every byte of it; absent rows become zero.
 void pack_group(TensorType type, int64_t cols, const std::byte* rows, size_t row_bytes, int row_count, std::byte* group);
 
 // Lane `lane`, block `index` of 32 of a packed quantised group.

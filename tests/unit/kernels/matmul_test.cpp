@@ -292,6 +292,31 @@ TEST_CASE("a packed row dequantises to the bits of its GGUF row") {
   }
 }
 
+TEST_CASE("packed bytes are the layout's, to the byte, the padding of rows and groups included") {
+  const auto [type, expected] = GENERATE(table<TensorType, uint64_t>({
+      {TensorType::f32, 0xe896ed841a1720bau},
+      {TensorType::f16, 0xcfa66f9242c9c868u},
+      {TensorType::bf16, 0xcfa66f9242c9c868u},
+      {TensorType::q4_0, 0x08fb1092df4992e5u},
+      {TensorType::q4_1, 0xb39f374a3e9aa3a8u},
+      {TensorType::q5_0, 0xd6509dafa8dbb262u},
+      {TensorType::q5_1, 0xe3c3ca5be9623e88u},
+      {TensorType::q8_0, 0xdd8a568a66152d6du},
+      {TensorType::q4_k, 0x0029a484ad75477du},
+      {TensorType::q5_k, 0x9f2bb71b39263d98u},
+      {TensorType::q6_k, 0x25eebdf8c3c755b6u},
+  }));
+  CAPTURE(type_traits(type).name);
+  const TypeTraits& traits = type_traits(type);
+  std::vector<std::byte> source(37 * 768 / traits.block_elements * traits.block_bytes);
+  std::mt19937 random(61);
+  for (std::byte& byte : source) byte = static_cast<std::byte>(random());
+  const PackedMatrix weight = PackedMatrix::pack(type, 37, 768, source);
+  uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a
+  for (size_t i = 0; i < weight.bytes(); ++i) hash = (hash ^ static_cast<uint64_t>(weight.group(0)[i])) * 0x100000001b3u;
+  REQUIRE(hash == expected);
+}
+
 TEST_CASE("rows quantise to the same bits on every instruction set, at every position of a batch") {
   const std::vector<float> x = random_input(40, 96, 51);
   Activations scalar;
