@@ -38,6 +38,9 @@
   F(quantization, std::string, "auto", .choices = {"auto", "q8_0", "q4_0"}, .last_stage = Stage::start, .draft = DraftRule::own,   \
     .help = "Type weights are held in; auto: the types the file has. Another one than the file's is refused where the loader "     \
             "cannot convert.")                                                                                                     \
+  F(repack_cache, bool, false, .last_stage = Stage::start,                                                                         \
+    .help = "Keep the repacked weights in ~/.cache/outrider/repacked (below $XDG_CACHE_HOME if set), a file as large as the model, "\
+            "from which later starts map them instead of repacking the model again.")                                              \
   F(context_length, int64_t, 0, .min = 0, .max = 16777216, .unit = "tokens", .last_stage = Stage::load, .draft = DraftRule::own,   \
     .help = "Longest sequence, prompt and output together; 0: what the model was made for.")                                       \
   F(chat_template, std::optional<std::string>, std::nullopt, .last_stage = Stage::start,                                           \

@@ -227,6 +227,15 @@ void GgufFile::release(const Tensor& tensor) const {
   if (!contents_->mapping.bytes().empty() && !tensor.data.empty()) contents_->mapping.release(tensor.data);
 }
 
+std::span<const std::byte> GgufFile::header() const {
+  const std::span<const std::byte> bytes = contents_->bytes;
+  size_t end = bytes.size();
+  for (const Tensor& tensor : contents_->tensors) {
+    if (!tensor.data.empty()) end = std::min(end, static_cast<size_t>(tensor.data.data() - bytes.data()));
+  }
+  return bytes.first(end);
+}
+
 size_t GgufFile::file_bytes() const { return contents_->bytes.size(); }
 const std::string& GgufFile::name() const { return contents_->name; }
 uint32_t GgufFile::version() const { return contents_->version; }

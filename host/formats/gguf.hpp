@@ -74,6 +74,9 @@ class GgufFile {
   // occupy is free for others. The data stays readable: touching it reads the file again.
   void release(const Tensor& tensor) const;
 
+  // Everything before the first tensor's data: metadata and the table of tensors.
+  [[nodiscard]] std::span<const std::byte> header() const;
+
   [[nodiscard]] size_t file_bytes() const;
   [[nodiscard]] const std::string& name() const;  // the path it was opened with
   [[nodiscard]] uint32_t version() const;

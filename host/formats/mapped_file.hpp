@@ -26,6 +26,9 @@ class MappedFile {
 
   [[nodiscard]] std::span<const std::byte> bytes() const { return bytes_; }
 
+  // Asks for huge pages where the file's system can lend them: for bytes that are read again and again.
+  void wish_huge_pages() const;
+
   // Hands back the memory of the whole pages inside `part`, which lies in bytes(). The bytes stay readable.
   void release(std::span<const std::byte> part) const;
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -89,7 +90,10 @@ struct Weights {
 // Reads the hyperparameters; an architecture or a setting this host does not compute is refused by name.
 Result<Architecture> read_architecture(const formats::GgufFile& file);
 
-// Repacks the weights, checking each name, type and shape, and gives the file's pages back as it goes.
-Result<Weights> load_weights(const formats::GgufFile& file, const Architecture& architecture, kernels::ThreadPool& pool);
+// Repacks the weights, checking each name, type and shape, and gives the file's pages back as it goes. With a `repack_cache` (the path of a
+// file, repack_cache.hpp) they are mapped from there when it is this model's and whole; else it is written. What is wrong with it goes to
+// the log, never into the result.
+Result<Weights> load_weights(const formats::GgufFile& file, const Architecture& architecture, kernels::ThreadPool& pool,
+                             const std::filesystem::path& repack_cache = {});
 
 }  // namespace outrider::model

@@ -250,9 +250,10 @@ Transformer::Transformer(Architecture architecture, Weights weights, kernels::Th
 
 Transformer::~Transformer() = default;
 
-Result<std::unique_ptr<Transformer>> Transformer::load(const formats::GgufFile& file, kernels::ThreadPool& pool, kernels::Isa isa) {
+Result<std::unique_ptr<Transformer>> Transformer::load(const formats::GgufFile& file, kernels::ThreadPool& pool, kernels::Isa isa,
+                                                       const std::filesystem::path& repack_cache) {
   OUTRIDER_TRY(Architecture architecture, read_architecture(file));
-  OUTRIDER_TRY(Weights weights, load_weights(file, architecture, pool));
+  OUTRIDER_TRY(Weights weights, load_weights(file, architecture, pool, repack_cache));
   return std::make_unique<Transformer>(std::move(architecture), std::move(weights), pool, isa);
 }
 

@@ -59,8 +59,9 @@ struct Output {
 
 class Transformer {
  public:
-  // Reads architecture and weights. Errors name the file and what is wrong with it.
-  static Result<std::unique_ptr<Transformer>> load(const formats::GgufFile& file, kernels::ThreadPool& pool, kernels::Isa isa);
+  // Reads architecture and weights; `repack_cache` as in load_weights. Errors name the file and what is wrong with it.
+  static Result<std::unique_ptr<Transformer>> load(const formats::GgufFile& file, kernels::ThreadPool& pool, kernels::Isa isa,
+                                                   const std::filesystem::path& repack_cache = {});
 
   // From parts, for tests with tiny models.
   Transformer(Architecture architecture, Weights weights, kernels::ThreadPool& pool, kernels::Isa isa);

@@ -12,6 +12,7 @@
 #include "base/log.hpp"
 #include "drafting/draft_host.hpp"
 #include "formats/gguf.hpp"
+#include "model/repack_cache.hpp"
 #include "text/tokenizer_data.hpp"
 
 namespace outrider::scheduler {
@@ -113,6 +114,13 @@ void find_pass_times(const std::string& model_path, const model::Transformer& ta
   char name[32];
   std::snprintf(name, sizeof name, "%016zx.json", std::hash<std::string>()(options.pass_times_key));
   options.pass_times_file = fs::path(home) / ".cache/outrider/costs" / name;
+}
+
+// Where repacked weights are kept; empty without a home folder.
+fs::path repack_cache_folder() {
+  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache == '/') return fs::path(cache) / "outrider/repacked";
+  if (const char* home = std::getenv("HOME"); home != nullptr && *home != '\0') return fs::path(home) / ".cache/outrider/repacked";
+  return {};
 }
 
 drafting::TargetInfo target_info(const Runtime& runtime, const EngineOptions& options) {
@@ -218,7 +226,13 @@ Result<Runtime> make_runtime(config::RuntimeContext& context, const RuntimeOptio
   OUTRIDER_CHECK(context.advance(config::Stage::load));
   const auto threads = static_cast<int>(context.get_device().threads);
   runtime.pool = std::make_unique<kernels::ThreadPool>(threads > 0 ? threads : usable_cores());
-  OUTRIDER_TRY(runtime.target, model::Transformer::load(file, *runtime.pool, isa));
+  fs::path repack_cache;
+  if (context.get_model().repack_cache) {
+    const fs::path folder = repack_cache_folder();
+    if (folder.empty()) log::warn("model.repack_cache: neither XDG_CACHE_HOME nor HOME names a folder; the weights are repacked and not kept");
+    else repack_cache = model::repack_cache_file(folder, runtime.model_path);
+  }
+  OUTRIDER_TRY(runtime.target, model::Transformer::load(file, *runtime.pool, isa, repack_cache));
   const int32_t trained = runtime.target->architecture().context_length;
   OUTRIDER_CHECK(record_load_decisions(context, trained));
   EngineOptions engine = engine_options(context);

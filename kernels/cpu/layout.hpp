@@ -1,4 +1,5 @@
-// How a repacked weight lies in memory, as constants that every instruction set's file may include (no code here). README.md draws it.
+// How a repacked weight lies in memory and, with a version (kPackedLayout), on disk, as constants that every instruction set's file may
+// include (no code here). README.md draws it.
 //
 // A group is 16 output features (lanes). Quantised types walk K in blocks of 32, stored one after the other, K types with a header
 // before every eight blocks:

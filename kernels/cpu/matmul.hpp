@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 
 #include "kernels/aligned_buffer.hpp"
@@ -17,6 +18,9 @@ namespace outrider::kernels {
 
 inline constexpr int kLanes = 16;  // output features a group interleaves
 
+// Raised whenever a type's packed bytes change, so that packed weights kept on disk are made anew.
+inline constexpr uint32_t kPackedLayout = 1;
+
 // A weight [rows = output features, cols = input features], repacked without loss. Padding rows of the last group are zero.
 class PackedMatrix {
  public:
@@ -26,12 +30,18 @@ class PackedMatrix {
   // (the caller has checked). Uses the pool's threads when given.
   static PackedMatrix pack(TensorType type, int64_t rows, int64_t cols, std::span<const std::byte> source, ThreadPool* pool = nullptr);
 
+  // A weight that was packed before: `packed` are packed_bytes() bytes at an address aligned to 64, which `owner` keeps alive.
+  static PackedMatrix borrow(TensorType type, int64_t rows, int64_t cols, std::span<const std::byte> packed, std::shared_ptr<const void> owner);
+
+  // Of a packed weight: the same for every instruction set, a multiple of 64.
+  static size_t packed_bytes(TensorType type, int64_t rows, int64_t cols);
+
   [[nodiscard]] TensorType type() const { return type_; }
   [[nodiscard]] int64_t rows() const { return rows_; }
   [[nodiscard]] int64_t cols() const { return cols_; }
   [[nodiscard]] int64_t groups() const { return (rows_ + kLanes - 1) / kLanes; }
-  [[nodiscard]] size_t bytes() const { return data_.size(); }              // in memory, repacked
-  [[nodiscard]] const std::byte* group(int64_t index) const { return data_.data() + index * group_bytes_; }
+  [[nodiscard]] size_t bytes() const { return static_cast<size_t>(groups()) * group_bytes_; }  // in memory, repacked
+  [[nodiscard]] const std::byte* group(int64_t index) const { return packed_ + index * group_bytes_; }
 
   // Row `row` as floats, out[cols]: equal to the bit to dequantising the GGUF row.
   void dequantize_row(int64_t row, float* out) const;
@@ -40,7 +50,9 @@ class PackedMatrix {
   TensorType type_ = TensorType::f32;
   int64_t rows_ = 0, cols_ = 0;
   size_t group_bytes_ = 0;
-  AlignedBuffer<std::byte> data_;
+  const std::byte* packed_ = nullptr;  // the groups
+  AlignedBuffer<std::byte> data_;      // where they lie, or
+  std::shared_ptr<const void> owner_;  // what keeps them alive
 };
 
 // The rows a product reads: floats (borrowed) and, for quantised weights, their int8 form. One object serves all the weights of

@@ -169,13 +169,22 @@ QuantBlock unpack_block(TensorType type, const std::byte* group, int lane, int64
   return block;
 }
 
-PackedMatrix PackedMatrix::pack(TensorType type, int64_t rows, int64_t cols, std::span<const std::byte> source, ThreadPool* pool) {
+PackedMatrix PackedMatrix::borrow(TensorType type, int64_t rows, int64_t cols, std::span<const std::byte> packed,
+                                  std::shared_ptr<const void> owner) {
   PackedMatrix matrix;
   matrix.type_ = type;
   matrix.rows_ = rows;
   matrix.cols_ = cols;
   matrix.group_bytes_ = packed_group_bytes(type, cols);
-  matrix.data_.ensure(matrix.group_bytes_ * static_cast<size_t>(matrix.groups()));
+  matrix.packed_ = packed.data();
+  matrix.owner_ = std::move(owner);
+  return matrix;
+}
+
+PackedMatrix PackedMatrix::pack(TensorType type, int64_t rows, int64_t cols, std::span<const std::byte> source, ThreadPool* pool) {
+  PackedMatrix matrix = borrow(type, rows, cols, {}, nullptr);
+  matrix.data_.ensure(packed_bytes(type, rows, cols));
+  matrix.packed_ = matrix.data_.data();
   const TypeTraits& traits = type_traits(type);
   const size_t row_bytes = static_cast<size_t>(cols) / traits.block_elements * traits.block_bytes;
   const auto pack_share = [&](int64_t begin, int64_t end) {
@@ -194,6 +203,10 @@ PackedMatrix PackedMatrix::pack(TensorType type, int64_t rows, int64_t cols, std
     });
   }
   return matrix;
+}
+
+size_t PackedMatrix::packed_bytes(TensorType type, int64_t rows, int64_t cols) {
+  return static_cast<size_t>((rows + kLanes - 1) / kLanes) * packed_group_bytes(type, cols);
 }
 
 void PackedMatrix::dequantize_row(int64_t row, float* out) const {

@@ -1,6 +1,6 @@
 // Loading a model, the file in the page cache: seconds for each GB of the file (the quickest and the median of some rounds; of the
 // processors the least, which other programs disturb less), the most memory held, and a hash over the repacked matrices, which no speed-up
-// may change. `load_bench MODEL.gguf [rounds [threads]]`.
+// may change. `load_bench MODEL.gguf [rounds [threads [repack cache]]]`.
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -46,10 +46,11 @@ double processor_seconds() {
 
 int main(int argc, char** argv) {
   if (argc < 2) {
-    std::fprintf(stderr, "usage: load_bench MODEL.gguf [rounds [threads]]\n");
+    std::fprintf(stderr, "usage: load_bench MODEL.gguf [rounds [threads [repack cache]]]\n");
     return 2;
   }
   const int rounds = argc > 2 ? std::atoi(argv[2]) : 5, threads = argc > 3 ? std::atoi(argv[3]) : 2;
+  const std::filesystem::path repack_cache = argc > 4 ? argv[4] : "";
   kernels::ThreadPool pool(threads);
   std::vector<double> seconds;
   uint64_t hash = 0;
@@ -59,7 +60,7 @@ int main(int argc, char** argv) {
     const auto begin = Clock::now();
     auto file = formats::GgufFile::open(argv[1]);
     auto architecture = file.ok() ? model::read_architecture(*file) : Result<model::Architecture>(file.error());
-    auto weights = architecture.ok() ? model::load_weights(*file, *architecture, pool) : Result<model::Weights>(architecture.error());
+    auto weights = architecture.ok() ? model::load_weights(*file, *architecture, pool, repack_cache) : Result<model::Weights>(architecture.error());
     if (!weights.ok()) {
       std::fprintf(stderr, "%s\n", weights.error().message.c_str());
       return 1;

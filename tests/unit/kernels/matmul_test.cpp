@@ -292,6 +292,7 @@ TEST_CASE("a packed row dequantises to the bits of its GGUF row") {
   }
 }
 
+// Other numbers mean another layout: raise kPackedLayout with them.
 TEST_CASE("packed bytes are the layout's, to the byte, the padding of rows and groups included") {
   const auto [type, expected] = GENERATE(table<TensorType, uint64_t>({
       {TensorType::f32, 0xe896ed841a1720bau},
