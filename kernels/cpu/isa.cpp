@@ -20,20 +20,6 @@ std::optional<Isa> isa_from_name(std::string_view name) {
   return std::nullopt;
 }
 
-std::vector<Isa> available_isas() {
-  std::vector<Isa> isas{Isa::scalar};
-  // The builtin also asks whether the operating system saves the wide registers.
-  __builtin_cpu_init();
-  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") || !__builtin_cpu_supports("f16c")) return isas;
-  isas.push_back(Isa::avx2);
-  if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512bw") || !__builtin_cpu_supports("avx512vl") ||
-      !__builtin_cpu_supports("avx512dq"))
-    return isas;
-  isas.push_back(Isa::avx512);
-  if (__builtin_cpu_supports("avx512vnni")) isas.push_back(Isa::avx512_vnni);
-  return isas;
-}
-
 Isa best_isa() {
   static const Isa best = available_isas().back();
   return best;
