@@ -21,7 +21,7 @@ namespace outrider::cli {
 namespace {
 
 constexpr const char* kBenchKernelsFooter =
-    "Figures are medians of --repeats rounds; peaks are the best of them. The limit of a pass of M rows is the longer of\n"
+    "Figures are medians of --repeats rounds, the peaks too: what slows the passes slows the peaks beside them. The limit of a pass of M rows is the longer of\n"
     "  memory      (bytes of the weights, head included, + keys and values seen) / read bandwidth\n"
     "  arithmetic  multiply-adds with quantised weights / int8 rate + those with float weights and of attention / f32 rate;\n"
     "decode is passes of one row, prefill the passes of its chunks, t(M) the time of M rows (each of which gives a token, as in verification)\n"
@@ -68,6 +68,8 @@ class Rounds {
     if (peer != nullptr) contestants_.push_back({peer, &result_.peer.emplace(), {kShortContext}});
     OUTRIDER_CHECK(each([](Contestant& c) { return warm_up(*c.subject); }));
     for (int round = 0; round < options_.repeats; ++round) OUTRIDER_CHECK(one_round(round));
+    result_.peaks = {median(peaks_.read), median(peaks_.int8), median(peaks_.f32)};
+    result_.best = {std::ranges::max(peaks_.read), std::ranges::max(peaks_.int8), std::ranges::max(peaks_.f32)};
     return {};
   }
 
@@ -105,10 +107,9 @@ class Rounds {
 
   void measure_peaks() {
     using kernels::MultiplyAdd;
-    const auto raise = [](double& best, double rate) { best = std::max(best, rate); };
-    raise(result_.peaks.read_bytes, memory_.measure());
-    raise(result_.peaks.int8_multiply_adds, kernels::multiply_add_rate(target_.isa(), target_.pool(), MultiplyAdd::int8));
-    raise(result_.peaks.f32_multiply_adds, kernels::multiply_add_rate(target_.isa(), target_.pool(), MultiplyAdd::f32));
+    peaks_.read.push_back(memory_.measure());
+    peaks_.int8.push_back(kernels::multiply_add_rate(target_.isa(), target_.pool(), MultiplyAdd::int8));
+    peaks_.f32.push_back(kernels::multiply_add_rate(target_.isa(), target_.pool(), MultiplyAdd::f32));
   }
 
   Result<void> one_round(int round) {
@@ -150,6 +151,9 @@ class Rounds {
   const model::Transformer& target_;
   KernelsResult& result_;
   kernels::ReadBandwidth memory_;
+  struct {
+    std::vector<double> read, int8, f32;
+  } peaks_;  // a second, sample by sample
   ProgressBar progress_;
   int64_t done_ = 0;
   std::vector<Contestant> contestants_;

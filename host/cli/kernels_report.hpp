@@ -24,7 +24,8 @@ struct KernelsResult {
   int32_t decode_tokens = 0, decode_context = 0;  // tokens of a decode sample, prompt before it
   int32_t prefill_tokens = 0;                     // the prompt length that the headline is about
   int32_t prefill_chunk = 0;                      // rows of one of its passes
-  Peaks peaks;                                    // best of all rounds
+  Peaks peaks;                                    // medians of all rounds
+  Peaks best;                                     // of all rounds: what the machine gives when nobody else wants it
   Samples own;
   std::optional<Samples> peer;
   std::string peer_version, peer_error;  // why its figures are missing or incomplete

@@ -16,7 +16,12 @@ from outrider import BINARY, FAILED, INTERRUPTED, OK, USAGE, run
 ROWS = [str(rows) for rows in [*range(1, 17), 24, 32]]
 FAKE = pathlib.Path(__file__).resolve().parent / "fake_peer"
 QUICK = ["--threads", 1, "--repeats", 1, "--decode", 4]  # one thread: a machine that does other things too slows several most unevenly
-HIGHEST_SHARE = 1.3  # above 1 where a cache holds weights from pass to pass, or where the machine was busy while the peaks were taken
+HIGHEST_SHARE = 1.3  # of what the best peaks allow: above 1 where a cache holds weights from pass to pass
+
+
+def highest_share(result):
+    """Where the machine was busy while peaks were taken and idle afterwards, a share of the middle peaks is above one of the best."""
+    return HIGHEST_SHARE * max(best / result["peaks"][name] for name, best in result["best_peaks"].items())
 
 
 class BenchKernels(unittest.TestCase):
@@ -46,12 +51,14 @@ class BenchKernels(unittest.TestCase):
             self.assertGreater(result[name], 0.05, name)
             self.assertLess(result[name], 1e6, name)
         self.assertGreater(result["bandwidth_share"], 0)
-        self.assertLess(result["bandwidth_share"], HIGHEST_SHARE)
+        self.assertLess(result["bandwidth_share"], highest_share(result))
         self.check_curve(result["cost_curve"])
         self.assertGreater(result["cost_curve"]["32"], 1)  # more rows are more work, even on a busy machine
 
         peaks = result["peaks"]
         self.assertEqual(peaks["read_bandwidth_gb_s"], result["read_bandwidth_gb_s"])
+        for name, best in result["best_peaks"].items():
+            self.assertGreaterEqual(best, peaks[name])
         self.assertGreater(peaks["int8_giga_multiply_adds_per_second"], peaks["f32_giga_multiply_adds_per_second"])
         self.assertGreater(result["weights"]["bytes"], 50e6)
         self.assertLess(result["weights"]["bytes"], 200e6)
@@ -71,7 +78,7 @@ class BenchKernels(unittest.TestCase):
         self.assertEqual(decode["tokens_per_second"], result["decode_tokens_per_second"])
         for figure in (decode, *result["prefill"]):
             self.assertAlmostEqual(figure["share"], figure["tokens_per_second"] / figure["limit_tokens_per_second"])
-            self.assertLess(figure["share"], HIGHEST_SHARE)
+            self.assertLess(figure["share"], highest_share(result))
         (passes,) = result["passes"]
         self.assertEqual(passes["context"], 64)
         self.assertEqual(passes["cost_curve"], result["cost_curve"])
@@ -79,7 +86,7 @@ class BenchKernels(unittest.TestCase):
         for rows in ROWS:
             self.assertAlmostEqual(passes["share"][rows], passes["limit_milliseconds"][rows] / passes["milliseconds"][rows])
             self.assertAlmostEqual(passes["cost_curve"][rows], passes["milliseconds"][rows] / passes["milliseconds"]["1"])
-            self.assertLess(passes["share"][rows], HIGHEST_SHARE)
+            self.assertLess(passes["share"][rows], highest_share(result))
 
     def test_another_context_is_measured_besides_the_short_one(self):
         result, outcome = self.bench("--context", 2048)
