@@ -41,7 +41,7 @@ struct BenchOptions {
 };
 
 // The run whose decoding took the median time; the lower middle one of an even number.
-scheduler::Completion median(std::vector<scheduler::Completion> runs) {
+scheduler::Completion median_run(std::vector<scheduler::Completion> runs) {
   const auto middle = runs.begin() + static_cast<std::ptrdiff_t>((runs.size() - 1) / 2);
   std::nth_element(runs.begin(), middle, runs.end(), [](const scheduler::Completion& a, const scheduler::Completion& b) {
     return a.timing.decode_seconds < b.timing.decode_seconds;
@@ -128,11 +128,11 @@ class Bench {
     const std::vector<int32_t> expected = runs[0].front().token_ids;
     const auto agrees = [&](const scheduler::Completion& completion) { return completion.token_ids == expected; };
     const bool repeatable = std::all_of(runs[0].begin(), runs[0].end(), agrees);
-    const scheduler::Completion plain = median(std::move(runs[0]));
+    const scheduler::Completion plain = median_run(std::move(runs[0]));
     for (size_t mode = 1; mode < modes_.size(); ++mode) {
       const bool identical = repeatable && std::all_of(runs[mode].begin(), runs[mode].end(), agrees);
       if (!identical && code_ == kOk) code_ = kDiffers;
-      const scheduler::Completion drafted = median(std::move(runs[mode]));
+      const scheduler::Completion drafted = median_run(std::move(runs[mode]));
       pairs_.push_back({category, modes_[mode], plain.timing, drafted.timing, drafted.speculation, identical});
     }
     return plain.text;
