@@ -15,7 +15,7 @@ namespace {
 using Logits = std::vector<float>;
 
 bool same_bits(std::span<const float> a, std::span<const float> b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
 }
 
 // Logits of every position of `tokens`, run in passes of `chunk` rows.
