@@ -21,7 +21,8 @@ namespace outrider::cli {
 namespace {
 
 constexpr const char* kBenchKernelsFooter =
-    "Figures are medians of --repeats rounds, the peaks too: what slows the passes slows the peaks beside them. The limit of a pass of M rows is the longer of\n"
+    "Figures are medians of --repeats rounds, the peaks too: what slows the passes slows the peaks beside them.\n"
+    "The limit of a pass of M rows is the longer of\n"
     "  memory      (bytes of the weights, head included, + keys and values seen) / read bandwidth\n"
     "  arithmetic  multiply-adds with quantised weights / int8 rate + those with float weights and of attention / f32 rate;\n"
     "decode is passes of one row, prefill the passes of its chunks, t(M) the time of M rows (each of which gives a token, as in verification)\n"

@@ -87,7 +87,8 @@
   F(planner, bool, true, .reloadable = true,                                                                                       \
     .help = "Choose each request's draft length from measured acceptance and cost; false: always draft_tokens.")                   \
   F(keep_costs, bool, true, .last_stage = Stage::plan,                                                                             \
-    .help = "Keep the measured costs of passes in ~/.cache/outrider/costs, where later starts find them and improve them.")        \
+    .help = "Keep the measured costs of passes in ~/.cache/outrider/costs (below $XDG_CACHE_HOME if set), where later starts find "  \
+            "them and improve them.")                                                                                             \
   F(require_drafter, bool, false,                                                                                                  \
     .help = "Stop with an error when the drafter cannot be used; false: say why and decode plainly.")                              \
   F(proposal_deadline_us, int64_t, 20000, .min = 1, .max = 60000000, .unit = "microseconds", .reloadable = true,                   \

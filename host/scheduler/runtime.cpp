@@ -101,26 +101,28 @@ std::string program_build() {
   return unreadable ? OUTRIDER_VERSION : OUTRIDER_VERSION " of " + std::to_string(size) + " bytes, written " + std::to_string(written);
 }
 
-// Where the times of this model's passes on this machine are kept, and what they hold for. No home folder, no file.
-void find_pass_times(const std::string& model_path, const model::Transformer& target, EngineOptions& options) {
-  const char* home = std::getenv("HOME");
-  std::error_code unreadable;
-  const auto size = fs::file_size(model_path, unreadable);
-  if (home == nullptr || *home == '\0' || unreadable) return;
-  const fs::path path = fs::absolute(model_path, unreadable);
-  options.pass_times_key = path.string() + ", " + std::to_string(size) + " bytes; " + kernels::processor_name() + ", " +
-                           std::string(kernels::isa_name(target.isa())) + ", " + std::to_string(target.pool().size()) + " threads; " +
-                           program_build() + ", KV " + std::string(kernels::kv_type_name(options.kv_type));
-  char name[32];
-  std::snprintf(name, sizeof name, "%016zx.json", std::hash<std::string>()(options.pass_times_key));
-  options.pass_times_file = fs::path(home) / ".cache/outrider/costs" / name;
+// Where what can be made anew is kept: `name` below Outrider's cache folder; empty without a home folder.
+fs::path cache_folder(const char* name) {
+  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache == '/') return fs::path(cache) / "outrider" / name;
+  if (const char* home = std::getenv("HOME"); home != nullptr && *home != '\0') return fs::path(home) / ".cache/outrider" / name;
+  return {};
 }
 
-// Where repacked weights are kept; empty without a home folder.
-fs::path repack_cache_folder() {
-  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache == '/') return fs::path(cache) / "outrider/repacked";
-  if (const char* home = std::getenv("HOME"); home != nullptr && *home != '\0') return fs::path(home) / ".cache/outrider/repacked";
-  return {};
+// Where the times of this model's passes on this machine are kept, and what they hold for. No home folder, no file. Another build of this
+// program writes over the file of the one before.
+void find_pass_times(const std::string& model_path, const model::Transformer& target, EngineOptions& options) {
+  std::error_code unreadable;
+  const auto size = fs::file_size(model_path, unreadable);
+  const fs::path folder = cache_folder("costs");
+  if (folder.empty() || unreadable) return;
+  const fs::path path = fs::absolute(model_path, unreadable);
+  const std::string pass = path.string() + ", " + std::to_string(size) + " bytes; " + kernels::processor_name() + ", " +
+                           std::string(kernels::isa_name(target.isa())) + ", " + std::to_string(target.pool().size()) + " threads, KV " +
+                           std::string(kernels::kv_type_name(options.kv_type));
+  options.pass_times_key = pass + "; " + program_build();
+  char name[32];
+  std::snprintf(name, sizeof name, "%016zx.json", std::hash<std::string>()(pass));
+  options.pass_times_file = folder / name;
 }
 
 drafting::TargetInfo target_info(const Runtime& runtime, const EngineOptions& options) {
@@ -228,7 +230,7 @@ Result<Runtime> make_runtime(config::RuntimeContext& context, const RuntimeOptio
   runtime.pool = std::make_unique<kernels::ThreadPool>(threads > 0 ? threads : usable_cores());
   fs::path repack_cache;
   if (context.get_model().repack_cache) {
-    const fs::path folder = repack_cache_folder();
+    const fs::path folder = cache_folder("repacked");
     if (folder.empty()) log::warn("model.repack_cache: neither XDG_CACHE_HOME nor HOME names a folder; the weights are repacked and not kept");
     else repack_cache = model::repack_cache_file(folder, runtime.model_path);
   }

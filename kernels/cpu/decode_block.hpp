@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "kernels/cpu/gguf_block.hpp"
+#include "kernels/cpu/layout.hpp"
 
 namespace outrider::kernels {
 
@@ -99,7 +100,7 @@ void decode_block(const uint8_t* p, int sub, QuantBlock& block) {
     return;
   }
   block.d = load<uint16_t>(p);
-  if constexpr (has_minimum(kType)) block.m = load<uint16_t>(p + 2);
+  if constexpr (kLayout<kType>.minimum) block.m = load<uint16_t>(p + 2);
   if constexpr (kType == TensorType::q4_0) nibbles_split(p + 2, block.n);
   if constexpr (kType == TensorType::q4_1) nibbles_split(p + 4, block.n);
   if constexpr (kType == TensorType::q5_0) {

@@ -17,11 +17,6 @@ struct QuantBlock {
   uint8_t mn = 0;  // Q4_K, Q5_K: 6-bit minimum; Q6_K: int8 bits of the second 16 elements' scale
 };
 
-// Whether a value has a part that is subtracted or added whatever its quant: QuantBlock::m.
-constexpr bool has_minimum(TensorType type) {
-  return type == TensorType::q4_1 || type == TensorType::q5_1 || type == TensorType::q4_k || type == TensorType::q5_k;
-}
-
 // Takes block `index` (32 elements) of the GGUF row at `row` apart. Quantised types only.
 QuantBlock decode_block(TensorType type, const std::byte* row, int64_t index);
 

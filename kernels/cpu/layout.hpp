@@ -27,18 +27,19 @@ struct BlockLayout {
   int plane_bytes;
   int quant_bytes;
   int block_bytes;     // scales + planes + quants
+  bool minimum;        // a value has a part that its quant does not scale (QuantBlock::m)
 };
 
 template <TensorType kType>
 inline constexpr BlockLayout kLayout{};
-template <> inline constexpr BlockLayout kLayout<TensorType::q4_0>{4, 1, 0, 32, 0, 256, 288};
-template <> inline constexpr BlockLayout kLayout<TensorType::q4_1>{4, 1, 0, 64, 0, 256, 320};
-template <> inline constexpr BlockLayout kLayout<TensorType::q5_0>{5, 1, 0, 32, 64, 256, 352};
-template <> inline constexpr BlockLayout kLayout<TensorType::q5_1>{5, 1, 0, 64, 64, 256, 384};
-template <> inline constexpr BlockLayout kLayout<TensorType::q8_0>{8, 1, 0, 32, 0, 512, 544};
-template <> inline constexpr BlockLayout kLayout<TensorType::q4_k>{4, 8, 64, 32, 0, 256, 288};
-template <> inline constexpr BlockLayout kLayout<TensorType::q5_k>{5, 8, 64, 32, 64, 256, 352};
-template <> inline constexpr BlockLayout kLayout<TensorType::q6_k>{6, 8, 32, 32, 128, 256, 416};
+template <> inline constexpr BlockLayout kLayout<TensorType::q4_0>{4, 1, 0, 32, 0, 256, 288, false};
+template <> inline constexpr BlockLayout kLayout<TensorType::q4_1>{4, 1, 0, 64, 0, 256, 320, true};
+template <> inline constexpr BlockLayout kLayout<TensorType::q5_0>{5, 1, 0, 32, 64, 256, 352, false};
+template <> inline constexpr BlockLayout kLayout<TensorType::q5_1>{5, 1, 0, 64, 64, 256, 384, true};
+template <> inline constexpr BlockLayout kLayout<TensorType::q8_0>{8, 1, 0, 32, 0, 512, 544, false};
+template <> inline constexpr BlockLayout kLayout<TensorType::q4_k>{4, 8, 64, 32, 0, 256, 288, true};
+template <> inline constexpr BlockLayout kLayout<TensorType::q5_k>{5, 8, 64, 32, 64, 256, 352, true};
+template <> inline constexpr BlockLayout kLayout<TensorType::q6_k>{6, 8, 32, 32, 128, 256, 416, false};
 
 // One quantised block of one activation row: a cache line, with the correction sums that the laws need beside the quants, so that
 // a kernel reads one stream a row and takes every constant by a broadcasting load.

@@ -55,10 +55,6 @@ inline __attribute__((always_inline)) void unpack(const std::byte* block, int ha
   }
 }
 
-constexpr bool has_minimum(TensorType type) {
-  return type == TensorType::q4_1 || type == TensorType::q5_1 || type == TensorType::q4_k || type == TensorType::q5_k;
-}
-
 // A block's scales, once for all rows.
 struct Scales {
   Vec::F d;         // the factor of the integer sum
@@ -78,7 +74,7 @@ inline __attribute__((always_inline)) Scales load_scales(const std::byte* header
     s.m = Vec::negate(Vec::mul(Vec::half_floats(header + 32 + 16 * half), Vec::byte_floats(block + 16 + 8 * half)));
   } else {
     s.d = Vec::half_floats(block + 16 * half);
-    if constexpr (has_minimum(kType)) s.m = Vec::half_floats(block + 32 + 16 * half);
+    if constexpr (kLayout<kType>.minimum) s.m = Vec::half_floats(block + 32 + 16 * half);
   }
   return s;
 }
@@ -101,7 +97,7 @@ inline __attribute__((always_inline)) Vec::F accumulate(const Vec::I (&w)[8], co
     sum = Vec::dot<kLayout<kType>.bits, 8>(w, a.q, Vec::zero());
   }
   acc = Vec::fma(Vec::to_floats(sum), Vec::mul(s.d, Vec::broadcast(&a.scale)), acc);
-  if constexpr (has_minimum(kType)) acc = Vec::fma(s.m, Vec::broadcast(&a.scaled_sum), acc);
+  if constexpr (kLayout<kType>.minimum) acc = Vec::fma(s.m, Vec::broadcast(&a.scaled_sum), acc);
   return acc;
 }
 

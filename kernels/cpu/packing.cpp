@@ -74,7 +74,7 @@ template <TensorType kType>
 void pack_halves(const QuantBlock (&lanes)[kLanes], std::byte* halves) {
   for (int lane = 0; lane < kLanes; ++lane) {
     std::memcpy(halves + 2 * lane, &lanes[lane].d, 2);
-    if constexpr (has_minimum(kType)) std::memcpy(halves + 32 + 2 * lane, &lanes[lane].m, 2);
+    if constexpr (kLayout<kType>.minimum) std::memcpy(halves + 32 + 2 * lane, &lanes[lane].m, 2);
   }
 }
 
@@ -152,7 +152,7 @@ QuantBlock unpack_block(TensorType type, const std::byte* group, int lane, int64
   QuantBlock block;
   const std::byte* halves = layout.subs > 1 ? group + place.header : scales;
   block.d = read_u16(halves + 2 * lane);
-  if (has_minimum(type)) block.m = read_u16(halves + 32 + 2 * lane);
+  if (block_layout(type).minimum) block.m = read_u16(halves + 32 + 2 * lane);
   if (layout.subs > 1) {
     block.sc = static_cast<uint8_t>(scales[lane]);
     block.mn = static_cast<uint8_t>(scales[16 + lane]);

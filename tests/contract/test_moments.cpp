@@ -5,7 +5,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <sstream>
+#include <string>
 
 #include "config/draft_copy.hpp"
 #include "scheduler/runtime.hpp"
@@ -183,17 +185,33 @@ TEST_CASE("a draft copy keeps the source of every value it shows, the target's l
   CHECK_THAT(source("device.threads"), Contains("--set"));
 }
 
-TEST_CASE("the costs of passes are kept under the home folder when they are wanted, and not otherwise") {
+TEST_CASE("the costs of passes are kept in the cache folder when they are wanted, and not otherwise") {
+  // A variable of the environment that has its old value again at the end, whatever throws.
+  struct Variable {
+    const char* name;
+    std::optional<std::string> old;
+    explicit Variable(const char* its_name) : name(its_name) {
+      if (const char* value = std::getenv(name)) old = value;
+    }
+    ~Variable() { old ? ::setenv(name, old->c_str(), 1) : ::unsetenv(name); }
+  };
   const TemporaryFolder home;
-  const char* before = std::getenv("HOME");
-  const std::string old = before != nullptr ? before : "";
+  const Variable home_variable("HOME"), cache_variable("XDG_CACHE_HOME");
   ::setenv("HOME", home.path().c_str(), 1);
+  ::unsetenv("XDG_CACHE_HOME");
+  const auto files = [](const std::filesystem::path& folder) {
+    std::error_code none;
+    return std::distance(std::filesystem::directory_iterator(folder, none), std::filesystem::directory_iterator());
+  };
   const auto folder = home.path() / ".cache/outrider/costs";
   REQUIRE(Target({"stateless", "stateless", false, {}}, "never", false).load().ok());
-  CHECK_FALSE(std::filesystem::exists(folder));
+  CHECK(files(folder) == 0);
   REQUIRE(Target({"none", "", false, {}}, "never", true).load().ok());
-  CHECK_FALSE(std::filesystem::exists(folder));  // without a drafter there is nothing to weigh
+  CHECK(files(folder) == 0);  // without a drafter there is nothing to weigh
   REQUIRE(Target({"stateless", "stateless", false, {}}, "never", true).load().ok());
-  CHECK(std::distance(std::filesystem::directory_iterator(folder), std::filesystem::directory_iterator()) == 1);
-  ::setenv("HOME", old.c_str(), 1);
+  CHECK(files(folder) == 1);
+  ::setenv("XDG_CACHE_HOME", (home.path() / "elsewhere").c_str(), 1);
+  REQUIRE(Target({"stateless", "stateless", false, {}}, "never", true).load().ok());
+  CHECK(files(home.path() / "elsewhere/outrider/costs") == 1);
+  CHECK(files(folder) == 1);
 }
